@@ -1,0 +1,151 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
+let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let grdbSQLite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
+let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+
+let package = Package(
+    name: "holdfast",
+    platforms: [.macOS(.v15)],
+    products: [
+        .library(name: "Holdfast", targets: ["Holdfast"]),
+        .library(name: "HTTPCache", targets: ["HTTPCache"]),
+        .library(name: "HoldfastTesting", targets: ["HoldfastTesting"]),
+        .executable(name: "holdfast", targets: ["holdfast-cli"]),
+        .executable(name: "cache-dump", targets: ["cache-dump"]),
+        .executable(name: "sample-origin", targets: ["sample-origin"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+    ],
+    targets: [
+        // The modules, in the order of their dependencies: each imports only modules above it.
+        .target(name: "HTTPCacheSemantics", dependencies: [httpTypes], swiftSettings: settings),
+        .target(
+            name: "HTTPCache",
+            dependencies: ["HTTPCacheSemantics", httpTypes, nioCore, crypto, logging, metrics],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "HoldfastMigrations",
+            path: "Migrations",
+            sources: ["Migrations.swift"],
+            resources: [.embedInCode("sql")],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "OfflineStore",
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", grdb, grdbSQLite, httpTypes, nioCore,
+                crypto, logging,
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "HTTPClientTransport",
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix, nioSSL, logging,
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "Holdfast",
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "HTTPClientTransport", httpTypes, nioCore, logging,
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "HoldfastTesting",
+            dependencies: ["Holdfast", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", httpTypes, nioCore],
+            swiftSettings: settings
+        ),
+
+        // The executables: argument parsing and composition.
+        .executableTarget(
+            name: "holdfast-cli",
+            dependencies: ["Holdfast", argumentParser, logging],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "cache-dump",
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", "OfflineStore", argumentParser, httpTypes, nioCore],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "SampleOrigin",
+            dependencies: [hummingbird, crypto, httpTypes, logging, nioCore, nioHTTP1],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "sample-origin",
+            dependencies: ["SampleOrigin", argumentParser, logging],
+            swiftSettings: settings
+        ),
+
+        .testTarget(
+            name: "HTTPCacheSemanticsTests",
+            dependencies: ["HTTPCacheSemantics", httpTypes],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "OfflineStoreTests",
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", "OfflineStore", grdb, grdbSQLite, httpTypes, nioCore,
+                logging,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HTTPClientTransportTests",
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "HTTPClientTransport", "SampleOrigin", httpTypes, nioCore,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HoldfastTests",
+            dependencies: ["Holdfast", "HoldfastTesting", "SampleOrigin", nioCore],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "SampleOriginTests",
+            dependencies: ["SampleOrigin", httpTypes, nioCore, nioPosix],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HTTPCacheTests",
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", httpTypes, nioCore, logging],
+            swiftSettings: settings
+        ),
+    ]
+)

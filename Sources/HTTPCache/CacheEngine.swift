@@ -1,0 +1,116 @@
+public import HTTPCacheSemantics
+import HTTPTypes
+public import Logging
+import Synchronization
+
+/// The cache: requests in, responses out, from store or network as RFC 9111, the request's preference and the mode say.
+///
+/// Both doors, the embedded request layer and the gateway, stand on this one type. It decides nothing itself: ``ExchangeMachine`` and
+/// ``FillDecision`` do, as values, and it performs what they say.
+public final class CacheEngine: Sendable {
+    let store: any ResponseStore
+    let transport: any Transport
+    let policy: CachePolicy
+    let clock: any WallClock
+    let logger: Logger
+    let metrics = ExchangeMetrics()
+    let fills = FillRegistry()
+    private let partitions: CredentialPartition
+    private let currentMode: Mutex<OfflineMode>
+
+    /// - Parameters:
+    ///   - policy: private (a client's own cache) or shared, and the heuristics.
+    ///   - credentialSecret: keys the HMAC that takes the place of credentials in cache keys; kept in the store, so that it
+    ///     outlives the process. At least 16 octets.
+    ///   - clock: read when a request comes in, and when an answer does.
+    public init(
+        store: any ResponseStore,
+        transport: any Transport,
+        policy: CachePolicy = CachePolicy(kind: .private),
+        credentialSecret: [UInt8],
+        mode: OfflineMode = .automatic,
+        clock: any WallClock = SystemWallClock(),
+        logger: Logger
+    ) {
+        precondition(credentialSecret.count >= 16, "A credential secret has at least 16 octets.")
+        self.store = store
+        self.transport = transport
+        self.policy = policy
+        self.partitions = CredentialPartition(secret: credentialSecret)
+        self.currentMode = Mutex(mode)
+        self.clock = clock
+        self.logger = logger
+    }
+
+    /// How much of the network may be used. A change counts for requests that come in after it; those under way end as they began.
+    public var mode: OfflineMode {
+        get { currentMode.withLock { $0 } }
+        set { currentMode.withLock { $0 = newValue } }
+    }
+
+    /// Answers a request.
+    ///
+    /// It returns when the head is known; the body streams after it. Cancelling the calling task ends this exchange, and the fetch
+    /// behind it if nobody else waits for that.
+    /// - Throws: ``ExchangeError``, or `CancellationError`.
+    public func respond(to request: CacheRequest) async throws -> CacheResponse {
+        do {
+            let response = try await exchange(request)
+            metrics.record(response)
+            logger.debug(
+                "Exchange ended",
+                metadata: [
+                    "http.method": "\(request.head.method)", "http.status": "\(response.head.status.code)",
+                    "cache.status": "\(response.outcome.cacheStatus())",
+                ])
+            return response
+        } catch {
+            metrics.record(error)
+            logger.debug(
+                "Exchange failed", metadata: ["http.method": "\(request.head.method)", "error": "\(error)"])
+            throw error
+        }
+    }
+
+    /// Ends every fetch that is under way and takes no more. Returns when the last has ended.
+    public func shutDown() async {
+        await fills.close()
+    }
+
+    /// The key under which a request's answer is looked up and, unless it may be shared, stored.
+    ///
+    /// `nil` where the request names no `http` or `https` target, or its method or content allow no stored answer.
+    public func key(for request: CacheRequest) -> CacheKey? {
+        guard let target = TargetURI(request: request.head), request.isKeyed else { return nil }
+        return CacheKey(
+            partition: partitions.partition(of: request), method: request.head.method, target: target,
+            content: request.keyContent)
+    }
+
+    private func exchange(_ request: CacheRequest) async throws -> CacheResponse {
+        guard let target = TargetURI(request: request.head) else {
+            throw ExchangeError(
+                code: .invalidTarget,
+                message: "'\(request.head.origin)\(request.head.path ?? "")' is no http or https target.", status: 400,
+                outcome: CacheOutcome())
+        }
+        guard request.storage != .never, let key = key(for: request) else {
+            return try await forward(request, to: target)
+        }
+        var exchange = Exchange(engine: self, request: request, key: key, mode: mode, now: clock.now())
+        return try await exchange.run()
+    }
+}
+
+extension CacheRequest {
+    /// Whether a stored response may answer: GET, HEAD, and what is keyed with its content.
+    var isKeyed: Bool {
+        switch head.method {
+        case .get, .head: return true
+        default:
+            guard isContentKeyed else { return false }
+            if case .stream = body { return false }
+            return true
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import HTTPCacheSemantics
+import HTTPTypes
+import Logging
+
+extension CacheEngine {
+    /// Takes a request to the origin past the store: a method or a request that no stored response may answer.
+    ///
+    /// A success of an unsafe method invalidates what is stored for its target, before the caller sees the answer. RFC 9111 §4.4
+    func forward(_ request: CacheRequest, to target: TargetURI) async throws -> CacheResponse {
+        let reason: CacheOutcome.ForwardReason = request.isKeyed ? .bypass : .method
+        guard mode != .offline, request.preference != .storedOnly else {
+            throw ExchangeError(
+                code: .offlineMiss,
+                message: "'\(request.head.method) \(target.redacted)' needs the origin, and "
+                    + (mode == .offline ? "the mode is 'offline'." : "only the store was asked."),
+                status: 504,
+                outcome: CacheOutcome(forward: reason, detail: mode == .offline ? .offline : nil))
+        }
+        let response: TransportResponse
+        do {
+            response = try await transport.send(request.transportRequest)
+        } catch {
+            try Task.checkCancellation()
+            let machine = ExchangeMachine(request: request, mode: mode, policy: policy, now: clock.now())
+            guard case .refuse(var refusal) = machine.originFailed(error) else { throw error }
+            refusal.outcome.forward = reason
+            throw refusal
+        }
+        if !request.head.method.isSafe, !request.isContentKeyed,
+            response.head.status.kind == .successful || response.head.status.kind == .redirection
+        {
+            await recovering("invalidate") {
+                try await store.invalidate(.target(target), keepingForOffline: true, at: clock.now())
+            }
+        }
+        return CacheResponse(
+            head: response.head, body: response.body, source: .network, age: 0, isStale: false, isValidated: false,
+            stored: nil, outcome: CacheOutcome(forward: reason))
+    }
+
+    /// Does something with the store; when that fails, the fact is counted and logged, and the exchange goes on without it.
+    @discardableResult
+    func recovering<Value>(_ operation: StaticString, _ body: () async throws -> Value) async -> Value? {
+        do {
+            return try await body()
+        } catch {
+            metrics.recordStoreFailure()
+            logger.warning("Store failed", metadata: ["store.operation": "\(operation)", "error": "\(error)"])
+            return nil
+        }
+    }
+}
+
+extension CacheRequest {
+    var transportRequest: TransportRequest { TransportRequest(head: head, body: body?.stream) }
+}
+
+extension HTTPRequest.Method {
+    /// RFC 9110 §9.2.1; QUERY by RFC 10008
+    var isSafe: Bool {
+        switch rawValue {
+        case "GET", "HEAD", "OPTIONS", "TRACE", "QUERY": true
+        default: false
+        }
+    }
+}

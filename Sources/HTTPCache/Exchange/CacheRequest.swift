@@ -1,0 +1,77 @@
+public import HTTPCacheSemantics
+public import HTTPTypes
+public import NIOCore
+
+/// A request as it is presented to the cache.
+public struct CacheRequest: Sendable {
+    /// Which of store and network may answer, and in what order. The engine's ``OfflineMode`` bounds it.
+    public enum Preference: Sendable, Hashable {
+        /// RFC 9111: a fresh stored response answers, a stale one is validated; what is stored answers for an origin that cannot
+        /// be reached.
+        case standard
+        /// Whatever is stored answers at once, however stale (unless its own directives forbid that); the network only on a miss.
+        case storedFirst
+        /// Only the store may answer, however stale.
+        case storedOnly
+        /// The origin is always asked (with the stored validators); what is stored answers when it cannot be reached.
+        case networkFirst
+        /// The origin is always asked (with the stored validators), and only it may answer.
+        case networkOnly
+    }
+
+    /// What decides whether the response is stored, and for how long it is fresh.
+    public enum Storage: Sendable, Hashable {
+        /// The response's own fields. RFC 9111 §3
+        case byResponse
+        /// The caller: the response is fresh until this expiry, in place of what its own fields say. Its `no-store` is still obeyed.
+        case expiring(Expiry)
+        /// It is not stored, and nothing stored is used.
+        case never
+    }
+
+    /// Method, `:scheme`, `:authority`, `:path` and fields; sent as they stand, but for validators.
+    public var head: HTTPRequest
+    /// The content; `nil` where there is none.
+    public var body: RequestBody?
+    /// Whose request this is. A named principal keeps its stored responses when its tokens rotate; without one, requests with
+    /// `Authorization` or `Cookie` are told apart by an HMAC of these fields.
+    public var principal: String?
+    /// See ``Preference``.
+    public var preference: Preference
+    /// See ``Storage``.
+    public var storage: Storage
+    /// Whether the content is part of the key, so that a response to POST may be stored (QUERY always is keyed so). RFC 9111 §2, RFC 10008
+    public var keysContent: Bool
+
+    /// A request with the defaults of RFC 9111.
+    public init(
+        head: HTTPRequest,
+        body: RequestBody? = nil,
+        principal: String? = nil,
+        preference: Preference = .standard,
+        storage: Storage = .byResponse,
+        keysContent: Bool = false
+    ) {
+        self.head = head
+        self.body = body
+        self.principal = principal
+        self.preference = preference
+        self.storage = storage
+        self.keysContent = keysContent
+    }
+}
+
+/// The content of a request.
+public enum RequestBody: Sendable {
+    /// In memory: it can be sent again, and be part of the key.
+    case buffer(ByteBuffer)
+    /// Sent as it is read, once. Such a request is forwarded and its response is not stored.
+    case stream(BodyStream)
+
+    var stream: BodyStream {
+        switch self {
+        case .buffer(let buffer): BodyStream(buffer)
+        case .stream(let stream): stream
+        }
+    }
+}

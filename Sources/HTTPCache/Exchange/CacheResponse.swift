@@ -1,0 +1,30 @@
+public import HTTPCacheSemantics
+public import HTTPTypes
+
+/// The answer to a ``CacheRequest``: one head, one body, and how it came about.
+public struct CacheResponse: Sendable {
+    /// Where the body's octets come from.
+    public enum Source: String, Sendable, Hashable {
+        /// A stored response answered without the origin.
+        case store
+        /// The origin answered: with this body, or with a 304 that freshened the stored one.
+        case network
+    }
+
+    /// Status and fields; of a stored response with its present `Age`.
+    public var head: HTTPResponse
+    /// See ``BodyStream``: it throws where the body breaks off.
+    public var body: BodyStream
+    /// See ``Source``.
+    public var source: Source
+    /// Milliseconds since the origin generated or last validated the response (RFC 9111 §4.2.3).
+    public var age: Int64
+    /// Past its freshness lifetime, or invalidated.
+    public var isStale: Bool
+    /// The origin answered 304: the body is the stored one.
+    public var isValidated: Bool
+    /// The stored response behind this answer, where there is one yet.
+    public var stored: StoredResponse?
+    /// In the words of RFC 9211.
+    public var outcome: CacheOutcome
+}

@@ -1,0 +1,44 @@
+public import HTTPCacheSemantics
+
+/// Why an exchange ends without a response.
+public struct ExchangeError: Error, Sendable, CustomStringConvertible {
+    /// What went wrong, for programs.
+    public struct Code: Sendable, Hashable, CustomStringConvertible {
+        /// The code's name, as it appears in logs and problem details.
+        public let description: String
+        /// Nothing usable is stored and no socket may be opened (mode `offline`, or the request asked for the store alone).
+        public static let offlineMiss = Code(description: "offline-miss")
+        /// Something is stored, but a directive forbids its stale use and the origin may not be asked or cannot be reached.
+        public static let staleForbidden = Code(description: "stale-forbidden")
+        /// The origin could not be reached, and nothing usable is stored.
+        public static let originUnreachable = Code(description: "origin-unreachable")
+        /// The origin answered, but not in HTTP, or the request could not be sent.
+        public static let transportFailed = Code(description: "transport-failed")
+        /// The request has no `:scheme`, `:authority` or `:path`, or they name no `http` or `https` target.
+        public static let invalidTarget = Code(description: "invalid-target")
+        /// The cache was shut down.
+        public static let shutDown = Code(description: "shut-down")
+    }
+
+    /// See ``Code``.
+    public var code: Code
+    /// What failed, on what, and what to do next; without query values or credentials.
+    public var message: String
+    /// The status a gateway answers with: 504 for the first three, 502 or 400 else. RFC 9110 §15.6.5
+    public var status: Int
+    /// How the exchange ended, in the words of RFC 9211.
+    public var outcome: CacheOutcome
+    /// The transport's failure, where there is one.
+    public var cause: (any Error)?
+
+    init(code: Code, message: String, status: Int, outcome: CacheOutcome, cause: (any Error)? = nil) {
+        self.code = code
+        self.message = message
+        self.status = status
+        self.outcome = outcome
+        self.cause = cause
+    }
+
+    /// The message.
+    public var description: String { message }
+}

@@ -1,0 +1,198 @@
+package import HTTPCacheSemantics
+package import HTTPTypes
+
+/// One caller's exchange, decided: what the store found goes in, what to do comes out. It performs nothing.
+///
+/// Two questions are answered here and nowhere else: may a stored response answer now (``lookedUp(_:)``), and may it answer after
+/// the origin could not (``originFailed(_:)``, ``originAnswered(status:)``).
+package struct ExchangeMachine: Sendable {
+    /// A stored response that answers, and how the exchange is then described.
+    package struct Serve: Sendable {
+        package var stored: StoredResponse
+        package var freshness: Freshness
+        package var outcome: CacheOutcome
+    }
+
+    /// A request to the origin, and why.
+    package struct Fetch: Sendable {
+        package var request: HTTPRequest
+        /// The stored response that `request` validates; `nil` when it is unconditional or carries the caller's own conditions.
+        package var validating: StoredResponse?
+        package var reason: CacheOutcome.ForwardReason
+    }
+
+    package enum Action: Sendable {
+        case serve(Serve)
+        case fetch(Fetch)
+        case refuse(ExchangeError)
+    }
+
+    private let request: HTTPRequest
+    private let preference: CacheRequest.Preference
+    private let mode: OfflineMode
+    private let policy: CachePolicy
+    private let now: Timestamp
+    private var selected: (stored: StoredResponse, reuse: Reuse)?
+
+    package init(request: CacheRequest, mode: OfflineMode, policy: CachePolicy, now: Timestamp) {
+        self.request = request.head
+        self.preference = Self.bounded(request.preference, by: mode)
+        self.mode = mode
+        self.policy = policy
+        self.now = now
+    }
+
+    /// The mode bounds the strategy: `offline` leaves only the store, `preferStored` puts it first.
+    private static func bounded(
+        _ preference: CacheRequest.Preference, by mode: OfflineMode
+    ) -> CacheRequest.Preference {
+        switch (mode, preference) {
+        case (.offline, _): .storedOnly
+        case (.preferStored, .standard), (.preferStored, .networkFirst): .storedFirst
+        default: preference
+        }
+    }
+
+    /// The key's stored responses, those of the principal's partition before the shared ones.
+    package mutating func lookedUp(_ candidates: [StoredResponse]) -> Action {
+        guard let index = policy.selectVariant(from: candidates.map(\.head), for: request, at: now) else {
+            return missed(candidates.isEmpty ? .uriMiss : .varyMiss)
+        }
+        let stored = candidates[index]
+        let reuse = policy.reuse(of: stored.head, for: request, at: now)
+        selected = (stored, reuse)
+        switch preference {
+        case .standard:
+            switch reuse.decision {
+            case .fresh, .staleAllowed: return .serve(serve(stored, reuse))
+            case .validate(let reason):
+                if policy.isOnlyIfCached(request) { return .refuse(notStored()) }
+                return .fetch(validation(of: stored, reason: reason.forwardReason))
+            }
+        case .storedFirst, .storedOnly:
+            if let usable = usableWithoutOrigin(stored, reuse) { return .serve(usable) }
+            guard case .forbidden(let directive) = reuse.staleUse, preference == .storedOnly || policy.isOnlyIfCached(request)
+            else { return .fetch(validation(of: stored, reason: .stale)) }
+            return .refuse(staleForbidden(by: directive, cause: nil))
+        case .networkFirst, .networkOnly:
+            return .fetch(validation(of: stored, reason: .request))
+        }
+    }
+
+    /// The body of the stored response that was to be served is gone: the same question without it.
+    package mutating func bodyGone(_ stored: StoredResponse, among candidates: [StoredResponse]) -> Action {
+        selected = nil
+        return lookedUp(candidates.filter { $0.id != stored.id })
+    }
+
+    /// The origin gave no answer.
+    package func originFailed(_ error: any Error) -> Action {
+        let transportError = error as? TransportError
+        guard transportError?.code.isUnreachable == true else {
+            return .refuse(
+                ExchangeError(
+                    code: .transportFailed,
+                    message: transportError?.message ?? "The exchange with '\(request.origin)' failed.",
+                    status: 502,
+                    outcome: CacheOutcome(forward: selected == nil ? .uriMiss : .stale),
+                    cause: error
+                ))
+        }
+        if preference != .networkOnly, let (stored, reuse) = selected {
+            if let usable = usableWithoutOrigin(stored, reuse, isOriginAway: true) { return .serve(usable) }
+            if case .forbidden(let directive) = reuse.staleUse {
+                return .refuse(staleForbidden(by: directive, cause: error))
+            }
+        }
+        return .refuse(
+            ExchangeError(
+                code: .originUnreachable,
+                message: transportError?.message ?? "'\(request.origin)' could not be reached.",
+                status: 504,
+                outcome: CacheOutcome(forward: selected == nil ? .uriMiss : .stale, detail: .offline),
+                cause: error
+            ))
+    }
+
+    /// The origin answered with this status: does a stored response answer in its place? RFC 5861 §4
+    package func originAnswered(status: HTTPResponse.Status) -> Serve? {
+        guard [500, 502, 503, 504].contains(status.code), preference != .networkOnly, let (stored, reuse) = selected,
+            reuse.allowsStaleOnError || reuse.freshness.isFresh, case .allowed = reuse.staleUse, !stored.head.isInvalidated
+        else { return nil }
+        var served = serve(stored, reuse)
+        served.outcome = CacheOutcome(
+            forward: .stale, forwardStatus: status.code, timeToLive: reuse.freshness.secondsToLive, detail: .staleIfError)
+        return served
+    }
+
+    /// The stored response, where it may answer without asking the origin, however stale.
+    private func usableWithoutOrigin(
+        _ stored: StoredResponse, _ reuse: Reuse, isOriginAway: Bool = false
+    ) -> Serve? {
+        switch (reuse.decision, reuse.staleUse) {
+        case (.fresh, _), (.staleAllowed, _), (_, .allowed):
+            var served = serve(stored, reuse)
+            // A fresh response needs no excuse; a stale one says that the network is away.
+            if isOriginAway || mode == .offline, reuse.decision != .fresh { served.outcome.detail = .offline }
+            return served
+        case (.validate, .forbidden):
+            return nil
+        }
+    }
+
+    private func serve(_ stored: StoredResponse, _ reuse: Reuse) -> Serve {
+        Serve(
+            stored: stored, freshness: reuse.freshness,
+            outcome: CacheOutcome(isHit: true, timeToLive: reuse.freshness.secondsToLive))
+    }
+
+    private func validation(of stored: StoredResponse, reason: CacheOutcome.ForwardReason) -> Fetch {
+        guard let conditional = policy.validationRequest(for: stored.head, request: request) else {
+            return Fetch(request: request, validating: nil, reason: reason)
+        }
+        return Fetch(request: conditional, validating: stored, reason: reason)
+    }
+
+    private func missed(_ reason: CacheOutcome.ForwardReason) -> Action {
+        if preference == .storedOnly || policy.isOnlyIfCached(request) { return .refuse(notStored(reason)) }
+        return .fetch(Fetch(request: request, validating: nil, reason: reason))
+    }
+
+    private func notStored(_ reason: CacheOutcome.ForwardReason? = nil) -> ExchangeError {
+        let why = mode == .offline ? "the mode is 'offline'" : "only the store was asked"
+        return ExchangeError(
+            code: .offlineMiss,
+            message: "Nothing usable is stored for '\(request.redactedTarget)', and \(why). "
+                + "Fetch it once while the origin can be reached.",
+            status: 504,
+            outcome: CacheOutcome(forward: reason, detail: mode == .offline ? .offline : nil)
+        )
+    }
+
+    private func staleForbidden(by directive: String, cause: (any Error)?) -> ExchangeError {
+        ExchangeError(
+            code: .staleForbidden,
+            message: "The stored response for '\(request.redactedTarget)' is stale, its '\(directive)' forbids using it without "
+                + "validation, and the origin \(cause == nil ? "may not be asked" : "could not be reached").",
+            status: 504,
+            outcome: CacheOutcome(forward: .stale, detail: .offline),
+            cause: cause
+        )
+    }
+}
+
+extension Freshness {
+    /// RFC 9211 §2.4: seconds, rounded towards the past, so that a stale response never claims 0.
+    var secondsToLive: Int64 {
+        let milliseconds = timeToLive
+        return milliseconds >= 0 || milliseconds % 1000 == 0 ? milliseconds / 1000 : milliseconds / 1000 - 1
+    }
+}
+
+extension HTTPRequest {
+    /// Scheme and authority, for messages.
+    var origin: String { "\(scheme ?? "?")://\(authority ?? "?")" }
+
+    /// Target URI for messages, secrets redacted.
+    var redactedTarget: String { TargetURI(request: self)?.redacted ?? origin }
+}

@@ -1,0 +1,106 @@
+import HTTPCacheSemantics
+import Synchronization
+
+/// The fills that are under way, by key.
+final class FillRegistry: Sendable {
+    /// How a caller gets its fill.
+    enum Admission {
+        /// There was none: this one is the caller's to start.
+        case lead(Fill)
+        /// There is one already.
+        case joined(Fill)
+        /// A fill of this key may have ended since the caller looked into the store: look again.
+        case lookAgain
+        /// The cache is shut down.
+        case closed
+    }
+
+    private struct State {
+        var fills: [CacheKey: Fill] = [:]
+        var unregistered: [ObjectIdentifier: Fill] = [:]
+        /// How many fills have ended, by a small hash of the key: closes the gap between a lookup that missed and joining.
+        var ended = [UInt32](repeating: 0, count: 256)
+        var isClosed = false
+        var drained: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Taken before the store is looked up, and compared in ``admit(_:seen:fence:)``.
+    func endedCount(_ key: CacheKey) -> UInt32 {
+        state.withLock { $0.ended[Self.slot(key)] }
+    }
+
+    /// - Parameters:
+    ///   - seen: ``endedCount(_:)`` before the lookup; `nil` skips the comparison.
+    ///   - fence: the store's present invalidation number. A fill that began before an invalidation is left to those who have it.
+    func admit(_ key: CacheKey, seen: UInt32?, fence: InvalidationSequence) -> Admission {
+        state.withLock { state in
+            if state.isClosed { return .closed }
+            if let fill = state.fills[key], fill.fence == fence {
+                fill.join()
+                return .joined(fill)
+            }
+            if let seen, seen != state.ended[Self.slot(key)] { return .lookAgain }
+            let fill = Fill(fence: fence)
+            fill.join()
+            if let detached = state.fills.updateValue(fill, forKey: key) {
+                state.unregistered[ObjectIdentifier(detached)] = detached
+            }
+            return .lead(fill)
+        }
+    }
+
+    /// A fill that nobody else may join. `nil` when the cache is shut down.
+    func admitAlone(fence: InvalidationSequence) -> Fill? {
+        state.withLock { state in
+            if state.isClosed { return nil }
+            let fill = Fill(fence: fence)
+            fill.join()
+            state.unregistered[ObjectIdentifier(fill)] = fill
+            return fill
+        }
+    }
+
+    /// No caller may join this fill any more, but it is not over.
+    func detach(_ fill: Fill, _ key: CacheKey) {
+        state.withLock { state in
+            guard state.fills[key] === fill else { return }
+            state.fills[key] = nil
+            state.unregistered[ObjectIdentifier(fill)] = fill
+        }
+    }
+
+    func end(_ fill: Fill, _ key: CacheKey) {
+        let drained = state.withLock { state in
+            if state.fills[key] === fill { state.fills[key] = nil }
+            state.unregistered[ObjectIdentifier(fill)] = nil
+            state.ended[Self.slot(key)] &+= 1
+            guard state.fills.isEmpty, state.unregistered.isEmpty else { return [CheckedContinuation<Void, Never>]() }
+            defer { state.drained = [] }
+            return state.drained
+        }
+        for waiter in drained { waiter.resume() }
+    }
+
+    /// Ends every fill and returns when the last has ended.
+    func close() async {
+        let fills = state.withLock { state in
+            state.isClosed = true
+            return Array(state.fills.values) + Array(state.unregistered.values)
+        }
+        for fill in fills { fill.cancel() }
+        await withCheckedContinuation { continuation in
+            let isDrained = state.withLock { state in
+                if state.fills.isEmpty, state.unregistered.isEmpty { return true }
+                state.drained.append(continuation)
+                return false
+            }
+            if isDrained { continuation.resume() }
+        }
+    }
+
+    private static func slot(_ key: CacheKey) -> Int {
+        Int(truncatingIfNeeded: key.hashValue) & 255
+    }
+}

@@ -1,0 +1,241 @@
+import NIOCore
+import Synchronization
+
+/// A body on its way from the origin, read by any number of callers, each at its own pace, while it is stored.
+///
+/// What has arrived stays in a window in memory. A chunk may leave the window once it is on disk, from where a reader that
+/// fell behind gets it, or once every reader has passed it. So a stored body is paced by the disk and never by its slowest
+/// reader; one that is not stored (any more) is paced by its slowest reader; and in both cases memory is bounded.
+final class SharedBody: Sendable {
+    fileprivate struct Reader {
+        var offset: Int64 = 0
+        var waiting: CheckedContinuation<Void, Never>?
+    }
+
+    fileprivate enum End {
+        case complete
+        case failed(any Error)
+    }
+
+    fileprivate struct State {
+        var window = CircularBuffer<ByteBuffer>()
+        /// Offset of the window's first octet, and of the one after its last.
+        var windowStart: Int64 = 0
+        var windowEnd: Int64 = 0
+        /// Octets from the beginning that the writer can read back.
+        var persisted: Int64 = 0
+        var writer: (any ResponseWriter)?
+        var isStoring = false
+        var readers: [Int: Reader] = [:]
+        var nextReader = 0
+        var end: End?
+        var producer: CheckedContinuation<Void, Never>?
+    }
+
+    /// Octets the window holds before chunks have to leave it. One chunk more may be in it.
+    static let windowLimit: Int64 = 1 << 20
+
+    /// Octets in the whole body, where the origin announced them.
+    let length: Int64?
+    private let state: Mutex<State>
+    private let onAbandoned: @Sendable () -> Void
+
+    /// - Parameter onAbandoned: called when the last reader leaves a body that is not being stored.
+    init(length: Int64?, writer: (any ResponseWriter)?, onAbandoned: @escaping @Sendable () -> Void) {
+        self.length = length
+        self.state = Mutex(State(writer: writer, isStoring: writer != nil))
+        self.onAbandoned = onAbandoned
+    }
+
+    // MARK: Producing (one task)
+
+    /// Takes the next octets, wakes readers, stores, and waits where the window is full.
+    ///
+    /// - Returns: `false` when nobody reads and nothing is stored: there is no use in going on.
+    func append(_ chunk: ByteBuffer) async -> Bool {
+        guard chunk.readableBytes > 0 else { return true }
+        let (writer, waiting) = state.withLock { state in
+            state.window.append(chunk)
+            state.windowEnd += Int64(chunk.readableBytes)
+            return (state.isStoring ? state.writer : nil, state.takeWaitingReaders())
+        }
+        for reader in waiting { reader.resume() }
+        if let writer { await store(chunk, in: writer) }
+        return await waitForRoom()
+    }
+
+    private func store(_ chunk: ByteBuffer, in writer: any ResponseWriter) async {
+        do {
+            try await writer.append(chunk)
+            let readable = await writer.readableLength
+            state.withLock { $0.persisted = readable }
+        } catch {
+            // A failing store never fails a response: the callers go on, and what is on disk already can still be read back.
+            state.withLock { $0.isStoring = false }
+            await writer.abandon()
+        }
+    }
+
+    private func waitForRoom() async -> Bool {
+        while true {
+            let proceed: Bool? = state.withLock { state in
+                state.trim(to: Self.windowLimit)
+                if state.isStoring { return true }
+                if state.readers.isEmpty { return false }
+                return state.windowEnd - state.windowStart <= Self.windowLimit ? true : nil
+            }
+            if let proceed { return proceed }
+            await withCheckedContinuation { continuation in
+                let resumeNow = state.withLock { state in
+                    state.trim(to: Self.windowLimit)
+                    guard !state.readers.isEmpty, state.windowEnd - state.windowStart > Self.windowLimit else { return true }
+                    state.producer = continuation
+                    return false
+                }
+                if resumeNow { continuation.resume() }
+            }
+        }
+    }
+
+    /// Whether the body is still being stored; the fill asks before it commits.
+    var isStoring: Bool { state.withLock { $0.isStoring } }
+
+    /// The body is complete, or broke off. Readers see it after the octets before it.
+    func finish(throwing error: (any Error)? = nil) {
+        let waiting = state.withLock { state in
+            state.end = error.map { .failed($0) } ?? .complete
+            return state.takeWaitingReaders()
+        }
+        for reader in waiting { reader.resume() }
+    }
+
+    // MARK: Reading
+
+    /// A new reader at the beginning; `nil` when the beginning is gone.
+    func makeReader() -> SharedBodyReader? {
+        let id: Int? = state.withLock { state in
+            guard state.windowStart <= state.persisted else { return nil }
+            defer { state.nextReader += 1 }
+            state.readers[state.nextReader] = Reader()
+            return state.nextReader
+        }
+        return id.map { SharedBodyReader(body: self, id: $0) }
+    }
+
+    fileprivate func next(_ id: Int) async throws -> ByteBuffer? {
+        enum Step {
+            case chunk(ByteBuffer, producer: CheckedContinuation<Void, Never>?)
+            case readBack(any ResponseWriter, from: Int64)
+            case end(End)
+            case wait
+        }
+        while true {
+            try Task.checkCancellation()
+            let step: Step = state.withLock { state in
+                let offset = state.readers[id]?.offset ?? 0
+                if offset < state.windowStart, let writer = state.writer { return .readBack(writer, from: offset) }
+                if let chunk = state.chunk(at: offset) {
+                    return .chunk(chunk, producer: state.advance(id, by: chunk.readableBytes))
+                }
+                return state.end.map { .end($0) } ?? .wait
+            }
+            switch step {
+            case .chunk(let chunk, let producer):
+                producer?.resume()
+                return chunk
+            case .readBack(let writer, let offset):
+                let chunk = try await writer.readBack(from: offset)
+                state.withLock { state in state.advance(id, by: chunk.readableBytes) }?.resume()
+                return chunk
+            case .end(.complete): return nil
+            case .end(.failed(let error)): throw error
+            case .wait: await waitForChunk(id)
+            }
+        }
+    }
+
+    private func waitForChunk(_ id: Int) async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let resumeNow = state.withLock { state in
+                    let offset = state.readers[id]?.offset ?? 0
+                    // Checked again under the lock: the producer may have come between.
+                    guard offset >= state.windowEnd, state.end == nil, !Task.isCancelled else { return true }
+                    state.readers[id]?.waiting = continuation
+                    return false
+                }
+                if resumeNow { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.readers[id]?.waiting.take() }?.resume()
+        }
+    }
+
+    fileprivate func remove(_ id: Int) {
+        let (producer, isAbandoned) = state.withLock { state in
+            state.readers[id] = nil
+            return (state.producer.take(), state.readers.isEmpty && !state.isStoring && state.end == nil)
+        }
+        producer?.resume()
+        if isAbandoned { onAbandoned() }
+    }
+}
+
+extension SharedBody.State {
+    fileprivate mutating func takeWaitingReaders() -> [CheckedContinuation<Void, Never>] {
+        readers.keys.compactMap { readers[$0]?.waiting.take() }
+    }
+
+    /// The rest of the window's chunk that holds `offset`.
+    fileprivate func chunk(at offset: Int64) -> ByteBuffer? {
+        guard offset >= windowStart, offset < windowEnd else { return nil }
+        var start = windowStart
+        for chunk in window {
+            let end = start + Int64(chunk.readableBytes)
+            if offset < end { return chunk.getSlice(at: chunk.readerIndex + Int(offset - start), length: Int(end - offset)) }
+            start = end
+        }
+        return nil
+    }
+
+    /// - Returns: the producer, where it waits for this.
+    fileprivate mutating func advance(_ id: Int, by count: Int) -> CheckedContinuation<Void, Never>? {
+        readers[id]?.offset += Int64(count)
+        return producer.take()
+    }
+
+    /// Drops chunks from the window's beginning while it is over the limit and they are on disk or passed by every reader.
+    fileprivate mutating func trim(to limit: Int64) {
+        let slowest = readers.values.map(\.offset).min() ?? windowEnd
+        while windowEnd - windowStart > limit, let first = window.first {
+            let end = windowStart + Int64(first.readableBytes)
+            guard end <= persisted || (!isStoring && end <= slowest) else { return }
+            window.removeFirst()
+            windowStart = end
+        }
+    }
+}
+
+/// One caller's place in a ``SharedBody``; leaving is letting go of it.
+final class SharedBodyReader: Sendable {
+    private let body: SharedBody
+    private let id: Int
+    private let isStarted = Atomic(false)
+
+    fileprivate init(body: SharedBody, id: Int) {
+        self.body = body
+        self.id = id
+    }
+
+    deinit { body.remove(id) }
+
+    var stream: BodyStream {
+        BodyStream(length: body.length) {
+            let isFirst = self.isStarted.exchange(true, ordering: .relaxed) == false
+            return {
+                guard isFirst else { throw BodyStreamError.alreadyRead }
+                return try await self.body.next(self.id)
+            }
+        }
+    }
+}

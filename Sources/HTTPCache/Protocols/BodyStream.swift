@@ -1,0 +1,70 @@
+public import NIOCore
+
+/// A body as it passes: chunks in order, pulled one at a time by whoever reads it.
+///
+/// Pulling is the back-pressure: nothing is produced that nobody asked for. A stream is read once; a second iterator of a
+/// stream that came off the wire throws ``BodyStreamError/alreadyRead``. It ends by returning `nil`, or by throwing when
+/// the body is incomplete; an incomplete body never ends quietly.
+public struct BodyStream: AsyncSequence, Sendable {
+    public typealias Element = ByteBuffer
+
+    /// Octets in the whole body, where that is known before it is read.
+    public let length: Int64?
+
+    private let start: @Sendable () -> () async throws -> ByteBuffer?
+
+    /// - Parameter start: called once for each iterator; answers with the function that produces its chunks. The chunks are not empty.
+    public init(length: Int64? = nil, start: @escaping @Sendable () -> () async throws -> ByteBuffer?) {
+        self.length = length
+        self.start = start
+    }
+
+    /// A body that is in memory already. It may be read any number of times.
+    public init(_ buffer: ByteBuffer) {
+        self.init(length: Int64(buffer.readableBytes)) {
+            var rest: ByteBuffer? = buffer.readableBytes > 0 ? buffer : nil
+            return {
+                defer { rest = nil }
+                return rest
+            }
+        }
+    }
+
+    /// No octets at all.
+    public static let empty = BodyStream(ByteBuffer())
+
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        fileprivate let produce: () async throws -> ByteBuffer?
+
+        public mutating func next() async throws -> ByteBuffer? {
+            try await produce()
+        }
+    }
+
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(produce: start())
+    }
+
+    /// Reads the whole body into memory.
+    ///
+    /// - Parameter limit: octets accepted; one more and ``BodyStreamError/tooLarge(limit:)`` is thrown.
+    public func collect(upTo limit: Int) async throws -> ByteBuffer {
+        if let length, length > Int64(limit) { throw BodyStreamError.tooLarge(limit: limit) }
+        var whole = ByteBuffer()
+        for try await chunk in self {
+            guard whole.readableBytes + chunk.readableBytes <= limit else { throw BodyStreamError.tooLarge(limit: limit) }
+            whole.writeImmutableBuffer(chunk)
+        }
+        return whole
+    }
+}
+
+/// What can be wrong with reading a ``BodyStream`` itself; failures of what it reads from pass through as they are.
+public enum BodyStreamError: Error, Sendable, Hashable {
+    /// The body came off the wire and has been read already.
+    case alreadyRead
+    /// The body has more octets than the reader accepts.
+    case tooLarge(limit: Int)
+    /// The body ended after fewer octets than were announced.
+    case truncated(expected: Int64, received: Int64)
+}

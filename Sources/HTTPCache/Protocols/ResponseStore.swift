@@ -1,0 +1,94 @@
+public import HTTPCacheSemantics
+public import NIOCore
+
+/// Where raw responses are kept. The engine's only view of memory and disk.
+///
+/// A store reads no clock (every instant is passed in), knows no HTTP policy (what it needs to know is in ``ResponseDraft``),
+/// and never deletes on reading. Any of its operations may throw; the engine then goes on without it, so a failing store never
+/// fails a response.
+///
+/// **Variants**: one key holds several responses, told apart by their selecting fields. A new response takes the place of the one
+/// with the same key and the same `Vary` and selecting fields, in the commit that makes it visible.
+public protocol ResponseStore: Sendable {
+    /// The number of the last invalidation this store knows of. An atomic read: every exchange and every hit takes it.
+    var invalidationSequence: InvalidationSequence { get }
+
+    /// The key's stored responses if they are all in memory: at once, without blocking; `nil` says nothing either way.
+    ///
+    /// A non-nil answer holds the whole list of variants.
+    func resident(_ key: CacheKey) -> [StoredResponse]?
+
+    /// All stored responses of a key, in no particular order; empty when there are none.
+    func lookup(_ key: CacheKey) async throws -> [StoredResponse]
+
+    /// Opens a stored response's body for reading.
+    ///
+    /// The body stays readable until the stream is released, even when the response is replaced, evicted or purged meanwhile.
+    /// The first chunk's checksum has been verified when this returns; a later chunk that is damaged makes the stream throw.
+    /// - Returns: `nil` when the body is gone or damaged at its beginning: treat it as a miss.
+    func openBody(of response: StoredResponse) async throws -> BodyStream?
+
+    /// Begins to store a response. Nothing is visible before ``ResponseWriter/finish()``.
+    ///
+    /// - Parameter fence: ``invalidationSequence`` as it was before the request was sent. If the response's target was invalidated
+    ///   after it, the response is not stored.
+    /// - Returns: `nil` when the store declines (too large for the budget, say).
+    func beginWrite(_ draft: ResponseDraft, fence: InvalidationSequence) async throws -> (any ResponseWriter)?
+
+    /// Replaces a stored response's head after a 304 (RFC 9111 §4.3.4), unless it was invalidated after `fence`, or is gone.
+    ///
+    /// - Returns: the stored response as it is now, or `nil` when nothing was changed.
+    func freshen(
+        _ response: StoredResponse, head: StoredResponseHead, freshUntil: Timestamp, isUsableStale: Bool, fence: InvalidationSequence
+    ) async throws -> StoredResponse?
+
+    /// Invalidates: durable when it returns, and every fill that began before it will not be stored.
+    ///
+    /// - Parameters:
+    ///   - keepingForOffline: `true` marks what is stored as invalidated (it answers only when the origin cannot be
+    ///     reached); `false` removes it.
+    ///   - now: recorded with the invalidation.
+    /// - Returns: the invalidation's number.
+    @discardableResult
+    func invalidate(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) async throws -> InvalidationSequence
+}
+
+/// A number of the store's one sequence of invalidations. It only grows, also across restarts.
+public struct InvalidationSequence: Sendable, Hashable, Comparable {
+    public let number: Int64
+    public init(_ number: Int64) { self.number = number }
+    public static func < (lhs: Self, rhs: Self) -> Bool { lhs.number < rhs.number }
+}
+
+/// What an invalidation is about.
+public enum InvalidationScope: Sendable, Hashable {
+    /// Everything stored for a target URI, in all partitions, methods and variants.
+    case target(TargetURI)
+    /// One key with all its variants.
+    case key(CacheKey)
+    /// Every response.
+    case all
+}
+
+/// Takes a body as it arrives. Used by one task at a time.
+public protocol ResponseWriter: Sendable {
+    /// Takes the next octets. What it took is readable through ``readBack(from:)`` once it is on disk.
+    ///
+    /// - Throws: when the store cannot go on (full, failed, over the limit for one object). The writer is then of no use but for ``readBack(from:)`` and ``abandon()``.
+    func append(_ chunk: ByteBuffer) async throws
+
+    /// Octets from the beginning that ``readBack(from:)`` can read.
+    var readableLength: Int64 { get async }
+
+    /// Some octets of the unfinished body beginning at `offset` (below ``readableLength``): for readers that fell behind a fill.
+    func readBack(from offset: Int64) async throws -> ByteBuffer
+
+    /// Makes the response visible in one commit, in place of the variant it replaces.
+    ///
+    /// - Returns: the stored response, or `nil` when an invalidation after the fence forbids storing it.
+    func finish() async throws -> StoredResponse?
+
+    /// Gives up; what was written is removed once this writer is released, and until then ``readBack(from:)`` goes on working, as
+    /// it does after ``finish()``. Does nothing after ``finish()``.
+    func abandon() async
+}

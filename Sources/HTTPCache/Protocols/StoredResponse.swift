@@ -1,0 +1,46 @@
+public import HTTPCacheSemantics
+
+/// A response in a store: its head, and the name of its body.
+public struct StoredResponse: Sendable, Hashable, Identifiable {
+    /// The store's number for it; never used twice in one store.
+    public let id: Int64
+    public let key: CacheKey
+    public var head: StoredResponseHead
+    /// The store's number for its body. Several heads in turn (freshened by 304) may belong to one body.
+    public let bodyID: Int64
+    /// Octets in the body.
+    public let bodyLength: Int64
+    /// When it was first stored.
+    public let storedAt: Timestamp
+
+    public init(id: Int64, key: CacheKey, head: StoredResponseHead, bodyID: Int64, bodyLength: Int64, storedAt: Timestamp) {
+        self.id = id
+        self.key = key
+        self.head = head
+        self.bodyID = bodyID
+        self.bodyLength = bodyLength
+        self.storedAt = storedAt
+    }
+}
+
+/// A response on its way into a store.
+public struct ResponseDraft: Sendable {
+    public var key: CacheKey
+    public var head: StoredResponseHead
+    /// The first instant at which it is stale; `distantFuture` when never. Indexed, so that a store need not know HTTP.
+    public var freshUntil: Timestamp
+    /// Whether it may be served stale when the origin cannot be reached.
+    public var isUsableStale: Bool
+    /// Octets in the body, where `Content-Length` told.
+    public var expectedLength: Int64?
+    /// When it is stored: the exchange's `now`.
+    public var storedAt: Timestamp
+    public init(key: CacheKey, head: StoredResponseHead, freshUntil: Timestamp, isUsableStale: Bool, expectedLength: Int64? = nil, storedAt: Timestamp) {
+        self.key = key
+        self.head = head
+        self.freshUntil = freshUntil
+        self.isUsableStale = isUsableStale
+        self.expectedLength = expectedLength
+        self.storedAt = storedAt
+    }
+}

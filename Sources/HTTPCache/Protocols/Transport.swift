@@ -1,0 +1,69 @@
+public import HTTPTypes
+
+/// Takes requests to origin servers. The engine knows no other way out.
+///
+/// It does no caching, follows no redirects, decodes no content and retries nothing: one request, one answer.
+public protocol Transport: Sendable {
+    /// Sends a request and returns when the final response's head has arrived; the body streams after it.
+    ///
+    /// Cancelling the calling task ends the exchange on the wire.
+    /// - Throws: ``TransportError`` when no head came; the body's stream throws it when the body broke off.
+    func send(_ request: TransportRequest) async throws -> TransportResponse
+}
+
+public struct TransportRequest: Sendable {
+    /// With `:scheme`, `:authority` and `:path`; the path is sent as it stands, byte for byte.
+    public var head: HTTPRequest
+    /// `nil` where the request has no content.
+    public var body: BodyStream?
+    public init(head: HTTPRequest, body: BodyStream? = nil) {
+        self.head = head
+        self.body = body
+    }
+}
+
+public struct TransportResponse: Sendable {
+    public var head: HTTPResponse
+    public var body: BodyStream
+    public init(head: HTTPResponse, body: BodyStream) {
+        self.head = head
+        self.body = body
+    }
+}
+
+/// Why there was no answer.
+public struct TransportError: Error, Sendable, CustomStringConvertible {
+    public struct Code: Sendable, Hashable, CustomStringConvertible {
+        public let description: String
+        /// Whether the origin could not be reached: then whatever is stored may answer (DESIGN: the offline contract).
+        public let isUnreachable: Bool
+        /// The name does not resolve.
+        public static let nameResolution = Code(description: "nameResolution", isUnreachable: true)
+        /// No connection: refused, no route, reset while connecting.
+        public static let connect = Code(description: "connect", isUnreachable: true)
+        /// Nobody answered in time.
+        public static let timeout = Code(description: "timeout", isUnreachable: true)
+        /// The origin hung up before or while it answered.
+        public static let connectionClosed = Code(description: "connectionClosed", isUnreachable: true)
+        /// The TLS handshake failed. Not "unreachable" in the sense that a certificate which does not verify is an answer; it is counted as such because the origin's content cannot be had.
+        public static let tls = Code(description: "tls", isUnreachable: true)
+        /// The origin's answer is no HTTP.
+        public static let protocolViolation = Code(description: "protocolViolation", isUnreachable: false)
+        /// The caller gave up.
+        public static let cancelled = Code(description: "cancelled", isUnreachable: false)
+        /// The request cannot be sent as it stands.
+        public static let invalidRequest = Code(description: "invalidRequest", isUnreachable: false)
+        /// Anything else.
+        public static let other = Code(description: "other", isUnreachable: false)
+    }
+    public var code: Code
+    /// What failed, on which origin, and what to do; no query values, no credentials.
+    public var message: String
+    public var cause: (any Error)?
+    public init(code: Code, message: String, cause: (any Error)? = nil) {
+        self.code = code
+        self.message = message
+        self.cause = cause
+    }
+    public var description: String { message }
+}

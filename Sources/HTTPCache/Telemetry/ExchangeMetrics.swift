@@ -1,0 +1,48 @@
+import HTTPCacheSemantics
+import Metrics
+
+/// Counts exchanges by how they ended. Made once; its one dimension is bounded.
+struct ExchangeMetrics: Sendable {
+    private enum Ending: String, CaseIterable {
+        case hit, staleHit = "stale-hit", validated, fetched, collapsed, bypass, refused, failed
+    }
+
+    private let counters: [Ending: Counter]
+    private let storeFailures: Counter
+
+    init() {
+        counters = Dictionary(
+            uniqueKeysWithValues: Ending.allCases.map {
+                ($0, Counter(label: "holdfast_exchanges_total", dimensions: [("outcome", $0.rawValue)]))
+            })
+        storeFailures = Counter(label: "holdfast_store_failures_total")
+    }
+
+    func record(_ response: CacheResponse) {
+        let ending: Ending =
+            if response.outcome.isHit {
+                response.isStale ? .staleHit : .hit
+            } else if response.outcome.detail == .staleIfError {
+                .staleHit
+            } else if response.outcome.isCollapsed {
+                .collapsed
+            } else if response.isValidated {
+                .validated
+            } else {
+                switch response.outcome.forward {
+                case .bypass, .method: .bypass
+                case .uriMiss, .varyMiss, .miss, .request, .stale, .partial, nil: .fetched
+                }
+            }
+        counters[ending]?.increment()
+    }
+
+    func record(_ error: any Error) {
+        switch (error as? ExchangeError)?.code {
+        case .some(.offlineMiss), .some(.staleForbidden): counters[.refused]?.increment()
+        default: counters[.failed]?.increment()
+        }
+    }
+
+    func recordStoreFailure() { storeFailures.increment() }
+}

@@ -1,0 +1,73 @@
+/// One member of a `Cache-Control` line: a name, and what follows it. RFC 9111 §5.2
+struct Directive {
+    enum Argument {
+        case none
+        /// A token, or a quoted-string whose escapes are still in it.
+        case value(Range<Int>)
+        /// Something that is neither: `max-age =5`, `max-age= 5`, `max-age=1;2`.
+        case malformed
+    }
+    var name: Range<Int>
+    var argument: Argument
+}
+
+extension OctetScanner {
+    /// The next directive of the line; `nil` at its end.
+    ///
+    /// A member that begins with no token is passed over.
+    mutating func nextDirective() -> Directive? {
+        while true {
+            skipSeparators()
+            guard !isAtEnd else { return nil }
+            let name = token()
+            guard !name.isEmpty else {
+                skipMember()
+                continue
+            }
+            var argument = Directive.Argument.none
+            if current == UInt8(ascii: "=") {
+                advance()
+                if current == UInt8(ascii: "\"") {
+                    argument = .value(quotedString())
+                } else {
+                    let value = token()
+                    argument = value.isEmpty ? .malformed : .value(value)
+                }
+            }
+            // Only whitespace may stand between here and the comma. RFC 9110 §5.6.6 allows none around "=".
+            skipWhitespace()
+            if let octet = current, octet != UInt8(ascii: ",") {
+                argument = .malformed
+                skipMember()
+            }
+            return Directive(name: name, argument: argument)
+        }
+    }
+}
+
+extension Directive {
+    /// The directive's number; `nil` where there is no valid one.
+    func deltaSeconds(in octets: UnsafeBufferPointer<UInt8>) -> DeltaSeconds? {
+        guard case .value(let range) = argument else { return nil }
+        return DeltaSeconds(octets, in: range)
+    }
+
+    /// The field names of a qualified `no-cache="…"` or `private="…"`, in lower case; `nil` for the unqualified form.
+    ///
+    /// An argument that names nothing valid counts as unqualified, which asks for more. RFC 9111 §5.2.2.4
+    func fieldNames(in octets: UnsafeBufferPointer<UInt8>) -> [String]? {
+        guard case .value(let range) = argument else { return nil }
+        var scanner = OctetScanner(UnsafeBufferPointer(rebasing: octets[range]))
+        var names: [String] = []
+        while true {
+            scanner.skipSeparators()
+            if scanner.isAtEnd { break }
+            let name = scanner.token()
+            guard !name.isEmpty else { return nil }
+            names.append(scanner.octets.lowercased(name))
+            scanner.skipWhitespace()
+            if let octet = scanner.current, octet != UInt8(ascii: ",") { return nil }
+        }
+        return names.isEmpty ? nil : names
+    }
+}

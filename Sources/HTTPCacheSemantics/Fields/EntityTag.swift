@@ -1,0 +1,72 @@
+internal import HTTPTypes
+
+/// An entity tag, as octets. RFC 9110 §8.8.3
+struct EntityTag: Sendable, Hashable {
+    var isWeak: Bool
+    /// What stands between the quotes; `obs-text` may be in it, and it is not unescaped.
+    var opaque: [UInt8]
+
+    /// The tag of an `ETag` field: the first line's; `nil` where it is not of the RFC's form.
+    init?(_ fields: HTTPFields) {
+        guard let field = fields.first(where: { $0.name.canonicalName == "etag" }) else { return nil }
+        let tag = field.withUnsafeBytesOfValue { octets -> EntityTag? in
+            var scanner = OctetScanner(octets)
+            scanner.skipWhitespace()
+            guard let tag = EntityTag(&scanner) else { return nil }
+            scanner.skipWhitespace()
+            return scanner.isAtEnd ? tag : nil
+        }
+        guard let tag else { return nil }
+        self = tag
+    }
+
+    private init?(_ scanner: inout OctetScanner) {
+        let octets = scanner.octets
+        var start = scanner.position
+        // "W/" is case-sensitive.
+        isWeak =
+            octets.count - start >= 2 && octets[start] == UInt8(ascii: "W") && octets[start + 1] == UInt8(ascii: "/")
+        if isWeak { start += 2 }
+        guard start < octets.count, octets[start] == UInt8(ascii: "\"") else { return nil }
+        var end = start + 1
+        // `etagc`: no space, no control, no quote; a backslash is an ordinary octet.
+        while end < octets.count, octets[end] != UInt8(ascii: "\"") {
+            guard octets[end] > 0x20, octets[end] != 0x7F else { return nil }
+            end += 1
+        }
+        guard end < octets.count else { return nil }
+        opaque = Array(octets[(start + 1)..<end])
+        scanner.position = end + 1
+    }
+
+    /// Octet by octet the same and neither weak. RFC 9110 §8.8.3.2
+    func stronglyEquals(_ other: EntityTag) -> Bool { !isWeak && !other.isWeak && opaque == other.opaque }
+
+    /// The same but for weakness. RFC 9110 §8.8.3.2
+    func weaklyEquals(_ other: EntityTag) -> Bool { opaque == other.opaque }
+
+    /// Whether an `If-None-Match` names this tag (weak comparison) or is `*`. RFC 9110 §13.1.2
+    ///
+    /// What is no entity tag in the list is passed over.
+    static func matches(_ tag: EntityTag?, ifNoneMatch fields: HTTPFields) -> Bool {
+        for field in fields where field.name.canonicalName == "if-none-match" {
+            let isMatch = field.withUnsafeBytesOfValue { octets -> Bool in
+                let whole = octets.trimmed(0..<octets.count)
+                if whole.count == 1, octets[whole.lowerBound] == UInt8(ascii: "*") { return true }
+                guard let tag else { return false }
+                var scanner = OctetScanner(octets)
+                while true {
+                    scanner.skipSeparators()
+                    guard !scanner.isAtEnd else { return false }
+                    if let member = EntityTag(&scanner) {
+                        if member.weaklyEquals(tag) { return true }
+                    } else {
+                        scanner.skipMember()
+                    }
+                }
+            }
+            if isMatch { return true }
+        }
+        return false
+    }
+}

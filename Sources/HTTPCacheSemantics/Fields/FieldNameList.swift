@@ -1,0 +1,53 @@
+internal import HTTPTypes
+
+/// A field whose members are field names: `Vary`, `Connection`. RFC 9110 §5.6.1
+struct FieldNameList {
+    /// More names than any real field holds.
+    ///
+    /// Beyond them the list counts as malformed, so that looking names up stays cheap.
+    static let maximumNames = 128
+
+    /// In lower case, each once (up to ``maximumNames``), in the order they came.
+    var names: [String] = []
+    /// `*` was among them.
+    var hasWildcard = false
+    /// There is such a field, if an empty one.
+    var isPresent = false
+    /// A member was no token: what it asks for cannot be known.
+    var hasMalformedMember = false
+
+    init(_ name: HTTPField.Name, in fields: HTTPFields) {
+        // Most messages have none; the look-up by name copies no field.
+        guard fields.contains(name) else { return }
+        for field in fields[fields: name] {
+            isPresent = true
+            field.withUnsafeBytesOfValue { add($0) }
+        }
+    }
+
+    private mutating func add(_ octets: UnsafeBufferPointer<UInt8>) {
+        var scanner = OctetScanner(octets)
+        while true {
+            scanner.skipSeparators()
+            if scanner.isAtEnd { return }
+            let range = scanner.token()
+            scanner.skipWhitespace()
+            if range.isEmpty || (scanner.current ?? UInt8(ascii: ",")) != UInt8(ascii: ",") {
+                hasMalformedMember = true
+                scanner.skipMember()
+                continue
+            }
+            if range.count == 1, octets[range.lowerBound] == UInt8(ascii: "*") {
+                hasWildcard = true
+                continue
+            }
+            let name = octets.lowercased(range)
+            if names.count >= Self.maximumNames {
+                hasMalformedMember = true
+                names.append(name)
+            } else if !names.contains(name) {
+                names.append(name)
+            }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+/// HTTP's date: read in its three forms, written in one. RFC 9110 §5.6.7
+///
+/// Reading is strict, because a date that is not valid has a meaning of its own (`Expires: 0` is in the past), with two exceptions that caches
+/// are known to make: letters in any case, and a weekday that does not fit the date. The zone is GMT and nothing else.
+package enum HTTPDate {
+    /// The instant a field value names, or `nil`.
+    ///
+    /// - Parameter reference: the instant the message was received, which the obsolete RFC 850 form needs: its two-digit year is
+    ///   taken in the reference's century, or, where that would be more than 50 years later, in the one before.
+    package static func parse(_ text: String, reference: Timestamp) -> Timestamp? {
+        var copy = text
+        return copy.withUTF8 { parse($0, reference: reference) }
+    }
+
+    static func parse(_ octets: UnsafeBufferPointer<UInt8>, reference: Timestamp) -> Timestamp? {
+        let range = octets.trimmed(0..<octets.count)
+        // The longest form is "Wednesday, 09-Nov-94 08:49:37 GMT".
+        guard range.count >= 24, range.count <= 33 else { return nil }
+        var reader = DateReader(octets: octets, position: range.lowerBound, end: range.upperBound)
+        switch reader.length(until: UInt8(ascii: ",")) {
+        case 3: return reader.imfFixdate()
+        case .some: return reader.rfc850(reference: reference)
+        case nil: return reader.asctime()
+        }
+    }
+
+    /// An IMF-fixdate, fractions of a second cut off: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    ///
+    /// Years stay within 0000 … 9999.
+    package static func format(_ timestamp: Timestamp) -> String {
+        // 0000-01-01T00:00:00Z and 9999-12-31T23:59:59Z: beyond them there is no such form.
+        let milliseconds = min(max(timestamp.milliseconds, -62_167_219_200_000), 253_402_300_799_000)
+        let (days, rest) = milliseconds.dividedDown(by: 86_400_000)
+        let seconds = rest / 1000
+        let date = CivilDate(daysSince1970: days)
+        return String(unsafeUninitializedCapacity: 29) { buffer in
+            var writer = DateWriter(buffer: buffer)
+            // 1970-01-01 was a Thursday.
+            let weekday = Int((days + 4).dividedDown(by: 7).remainder)
+            writer.write(name: weekday, of: weekdayLetters)
+            writer.write(", ")
+            writer.write(date.day, digits: 2)
+            writer.write(" ")
+            writer.write(name: Int(date.month) - 1, of: monthLetters)
+            writer.write(" ")
+            writer.write(date.year, digits: 4)
+            writer.write(" ")
+            writer.write(seconds / 3600, digits: 2)
+            writer.write(":")
+            writer.write(seconds / 60 % 60, digits: 2)
+            writer.write(":")
+            writer.write(seconds % 60, digits: 2)
+            writer.write(" GMT")
+            return writer.position
+        }
+    }
+
+    static let weekdayLetters: StaticString = "SunMonTueWedThuFriSat"
+    static let monthLetters: StaticString = "JanFebMarAprMayJunJulAugSepOctNovDec"
+}
+
+private struct DateReader {
+    let octets: UnsafeBufferPointer<UInt8>
+    var position: Int
+    let end: Int
+
+    func length(until octet: UInt8) -> Int? {
+        var index = position
+        while index < end {
+            if octets[index] == octet { return index - position }
+            index += 1
+        }
+        return nil
+    }
+
+    /// `Sun, 06 Nov 1994 08:49:37 GMT`.
+    mutating func imfFixdate() -> Timestamp? {
+        guard name(of: HTTPDate.weekdayLetters) != nil, literal(", "), let day = number(2), literal(" "),
+            let month = name(of: HTTPDate.monthLetters), literal(" "), let year = number(4), literal(" "),
+            let second = timeOfDay(), zone()
+        else { return nil }
+        return CivilDate(year: year, month: month + 1, day: day).timestamp(secondOfDay: second)
+    }
+
+    /// `Sunday, 06-Nov-94 08:49:37 GMT`.
+    mutating func rfc850(reference: Timestamp) -> Timestamp? {
+        guard longWeekday(), literal(", "), let day = number(2), literal("-"),
+            let month = name(of: HTTPDate.monthLetters), literal("-"), let shortYear = number(2), literal(" "),
+            let second = timeOfDay(), zone()
+        else { return nil }
+        let bounded = min(max(reference.milliseconds, -62_135_596_800_000), 253_402_300_799_000)
+        let now = CivilDate(daysSince1970: bounded.dividedDown(by: 86_400_000).quotient)
+        var date = CivilDate(year: now.year - now.year % 100 + shortYear, month: month + 1, day: day)
+        // More than 50 years ahead means the past. RFC 9110 §5.6.7
+        let limit = CivilDate(year: now.year + 50, month: now.month, day: now.day)
+        if date.isAfter(limit) { date.year -= 100 }
+        return date.timestamp(secondOfDay: second)
+    }
+
+    /// `Sun Nov  6 08:49:37 1994`.
+    mutating func asctime() -> Timestamp? {
+        guard name(of: HTTPDate.weekdayLetters) != nil, literal(" "), let month = name(of: HTTPDate.monthLetters),
+            literal(" ")
+        else { return nil }
+        let day = literal(" ") ? number(1) : number(2)
+        guard let day, literal(" "), let second = timeOfDay(), literal(" "), let year = number(4), position == end
+        else { return nil }
+        return CivilDate(year: year, month: month + 1, day: day).timestamp(secondOfDay: second)
+    }
+
+    private mutating func timeOfDay() -> Int64? {
+        guard let hour = number(2), literal(":"), let minute = number(2), literal(":"), let second = number(2),
+            // 60 is a leap second; it counts as the next minute's first.
+            hour < 24, minute < 60, second <= 60
+        else { return nil }
+        return hour * 3600 + minute * 60 + second
+    }
+
+    private mutating func zone() -> Bool { literal(" gmt") && position == end }
+
+    private mutating func literal(_ text: StaticString) -> Bool {
+        let upper = position + text.utf8CodeUnitCount
+        guard upper <= end, octets.equals(text, in: position..<upper) else { return false }
+        position = upper
+        return true
+    }
+
+    private mutating func number(_ digits: Int) -> Int64? {
+        guard end - position >= digits else { return nil }
+        var value: Int64 = 0
+        for index in position..<(position + digits) {
+            guard octets[index].isDigit else { return nil }
+            value = value * 10 + Int64(octets[index] &- 0x30)
+        }
+        position += digits
+        return value
+    }
+
+    /// Which of the three-letter names stands here.
+    private mutating func name(of letters: StaticString) -> Int64? {
+        guard end - position >= 3 else { return nil }
+        let table = letters.utf8Start
+        var offset = 0
+        while offset < letters.utf8CodeUnitCount {
+            var matches = true
+            for index in 0..<3
+            where octets[position + index].asciiLowercased != table[offset + index].asciiLowercased {
+                matches = false
+                break
+            }
+            if matches {
+                position += 3
+                return Int64(offset / 3)
+            }
+            offset += 3
+        }
+        return nil
+    }
+
+    private mutating func longWeekday() -> Bool {
+        literal("sunday") || literal("monday") || literal("tuesday") || literal("wednesday") || literal("thursday")
+            || literal("friday") || literal("saturday")
+    }
+}
+
+private struct DateWriter {
+    let buffer: UnsafeMutableBufferPointer<UInt8>
+    var position = 0
+
+    mutating func write(_ text: StaticString) {
+        for offset in 0..<text.utf8CodeUnitCount { put(text.utf8Start[offset]) }
+    }
+
+    mutating func write(name index: Int, of letters: StaticString) {
+        for offset in 0..<3 { put(letters.utf8Start[index * 3 + offset]) }
+    }
+
+    mutating func write(_ number: Int64, digits: Int) {
+        var rest = number
+        for offset in stride(from: digits - 1, through: 0, by: -1) {
+            buffer[position + offset] = 0x30 + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        }
+        position += digits
+    }
+
+    private mutating func put(_ octet: UInt8) {
+        buffer[position] = octet
+        position += 1
+    }
+}

@@ -1,0 +1,99 @@
+/// A cursor over a field value's octets; the common ground of the list parsers.
+///
+/// It allocates nothing.
+struct OctetScanner {
+    let octets: UnsafeBufferPointer<UInt8>
+    var position = 0
+
+    init(_ octets: UnsafeBufferPointer<UInt8>) { self.octets = octets }
+
+    var isAtEnd: Bool { position >= octets.count }
+    var current: UInt8? { position < octets.count ? octets[position] : nil }
+
+    mutating func advance() { position += 1 }
+
+    mutating func skipWhitespace() {
+        while position < octets.count, octets[position].isWhitespace { position += 1 }
+    }
+
+    /// Whitespace and empty list members: RFC 9110 §5.6.1.2 has recipients ignore them.
+    mutating func skipSeparators() {
+        while position < octets.count, octets[position].isWhitespace || octets[position] == UInt8(ascii: ",") {
+            position += 1
+        }
+    }
+
+    /// The token that begins here, empty if none does.
+    mutating func token() -> Range<Int> {
+        let start = position
+        while position < octets.count, octets[position].isTokenOctet { position += 1 }
+        return start..<position
+    }
+
+    /// The content of the quoted-string that begins here, escapes still in it, the cursor behind it.
+    ///
+    /// One that is not closed reaches to the end of the line, so that nothing inside a quote is ever read as a directive.
+    mutating func quotedString() -> Range<Int> {
+        position += 1
+        let start = position
+        while position < octets.count {
+            switch octets[position] {
+            case UInt8(ascii: "\""):
+                defer { position += 1 }
+                return start..<position
+            case UInt8(ascii: "\\"):
+                position = min(position + 2, octets.count)
+            default:
+                position += 1
+            }
+        }
+        return start..<octets.count
+    }
+
+    /// Goes to the next comma outside quotes, or to the end.
+    mutating func skipMember() {
+        while position < octets.count, octets[position] != UInt8(ascii: ",") {
+            if octets[position] == UInt8(ascii: "\"") {
+                _ = quotedString()
+            } else {
+                position += 1
+            }
+        }
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// Compares without regard to ASCII case; `lowercase` is in lower case already.
+    func equals(_ lowercase: StaticString, in range: Range<Int>) -> Bool {
+        guard range.count == lowercase.utf8CodeUnitCount else { return false }
+        let other = lowercase.utf8Start
+        for offset in 0..<range.count where self[range.lowerBound + offset].asciiLowercased != other[offset] {
+            return false
+        }
+        return true
+    }
+
+    /// The range's octets in lower case. (Decoding a lazily mapped slice does the same ten times slower.)
+    func lowercased(_ range: Range<Int>) -> String {
+        String(unsafeUninitializedCapacity: range.count) { buffer in
+            for offset in 0..<range.count { buffer[offset] = self[range.lowerBound + offset].asciiLowercased }
+            return range.count
+        }
+    }
+
+    /// Octet by octet the same.
+    func equals(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard count == other.count else { return false }
+        for index in 0..<count where self[index] != other[index] { return false }
+        return true
+    }
+
+    /// The range without whitespace at its ends.
+    func trimmed(_ range: Range<Int>) -> Range<Int> {
+        var lower = range.lowerBound
+        var upper = range.upperBound
+        while lower < upper, self[lower].isWhitespace { lower += 1 }
+        while lower < upper, self[upper - 1].isWhitespace { upper -= 1 }
+        return lower..<upper
+    }
+}

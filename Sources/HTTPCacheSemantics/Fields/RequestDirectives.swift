@@ -1,0 +1,87 @@
+internal import HTTPTypes
+
+/// A request's `Cache-Control` (or, without one, `Pragma: no-cache`). RFC 9111 §5.2.1, §5.4, RFC 5861 §4
+///
+/// A malformed number that restricts (`max-age`, `min-fresh`) restricts as much as it can; one that permits (`max-stale`,
+/// `stale-if-error`) permits nothing. So does the strictest of several.
+struct RequestDirectives: Sendable, Hashable {
+    enum MaxStale: Sendable, Hashable {
+        /// `max-stale` without a value: any staleness.
+        case any
+        case upTo(DeltaSeconds)
+    }
+
+    var maxAge: DeltaSeconds?
+    var minFresh: DeltaSeconds?
+    var maxStale: MaxStale?
+    var staleIfError: DeltaSeconds?
+    var noCache = false
+    var noStore = false
+    var onlyIfCached = false
+
+    init(_ fields: HTTPFields) {
+        var hasCacheControl = false
+        var pragmaNoCache = false
+        for field in fields {
+            let name = field.name.canonicalName
+            switch name.utf8.count {
+            case 13 where name == "cache-control":
+                hasCacheControl = true
+                field.withUnsafeBytesOfValue { add($0) }
+            case 6 where name == "pragma":
+                field.withUnsafeBytesOfValue { octets in
+                    var scanner = OctetScanner(octets)
+                    while !pragmaNoCache, let directive = scanner.nextDirective() {
+                        pragmaNoCache = octets.equals("no-cache", in: directive.name)
+                    }
+                }
+            default:
+                break
+            }
+        }
+        // RFC 9111 §5.4: Pragma speaks only where Cache-Control is silent.
+        if !hasCacheControl && pragmaNoCache { noCache = true }
+    }
+
+    private mutating func add(_ octets: UnsafeBufferPointer<UInt8>) {
+        var scanner = OctetScanner(octets)
+        while let directive = scanner.nextDirective() {
+            add(directive, octets)
+        }
+    }
+
+    private mutating func add(_ directive: Directive, _ octets: UnsafeBufferPointer<UInt8>) {
+        let name = directive.name
+        switch name.count {
+        case 7 where octets.equals("max-age", in: name):
+            maxAge = min(maxAge ?? .maximum, directive.deltaSeconds(in: octets) ?? .zero)
+        case 8 where octets.equals("no-cache", in: name):
+            noCache = true
+        case 8 where octets.equals("no-store", in: name):
+            noStore = true
+        case 9 where octets.equals("min-fresh", in: name):
+            minFresh = max(minFresh ?? .zero, directive.deltaSeconds(in: octets) ?? .maximum)
+        case 9 where octets.equals("max-stale", in: name):
+            addMaxStale(directive, octets)
+        case 14 where octets.equals("stale-if-error", in: name):
+            staleIfError = min(staleIfError ?? .maximum, directive.deltaSeconds(in: octets) ?? .zero)
+        case 14 where octets.equals("only-if-cached", in: name):
+            onlyIfCached = true
+        default:
+            break
+        }
+    }
+
+    private mutating func addMaxStale(_ directive: Directive, _ octets: UnsafeBufferPointer<UInt8>) {
+        if case .none = directive.argument {
+            if maxStale == nil { maxStale = .any }
+            return
+        }
+        let value = directive.deltaSeconds(in: octets) ?? .zero
+        if case .upTo(let earlier) = maxStale {
+            maxStale = .upTo(min(earlier, value))
+        } else {
+            maxStale = .upTo(value)
+        }
+    }
+}

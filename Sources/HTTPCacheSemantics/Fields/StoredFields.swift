@@ -1,0 +1,52 @@
+internal import HTTPTypes
+
+/// What freshness and age depend on, read from a stored response's fields in one pass.
+struct StoredFields {
+    enum Expires {
+        case absent
+        /// `0`, anything else that is no date, or more than one line: already expired. RFC 9111 §5.3
+        case invalid
+        case at(Timestamp)
+    }
+
+    var directives = ResponseDirectives()
+    /// The first `Date` line's instant.
+    ///
+    /// An invalid one counts as none.
+    var date: Timestamp?
+    var expires = Expires.absent
+    var lastModified: Timestamp?
+    var age: DeltaSeconds?
+
+    /// - Parameter received: for dates with two-digit years.
+    init(_ fields: HTTPFields, received: Timestamp) {
+        var hasDate = false
+        var hasAge = false
+        for field in fields {
+            // By length first: nearly every field is passed over with one comparison of integers.
+            let name = field.name.canonicalName
+            switch name.utf8.count {
+            case 13 where name == "cache-control":
+                field.withUnsafeBytesOfValue { directives.add($0) }
+            case 4 where !hasDate && name == "date":
+                hasDate = true
+                date = field.withUnsafeBytesOfValue { HTTPDate.parse($0, reference: received) }
+            case 3 where !hasAge && name == "age":
+                hasAge = true
+                age = field.withUnsafeBytesOfValue { AgeField.value($0) }
+            case 7 where name == "expires":
+                if case .absent = expires,
+                    let instant = field.withUnsafeBytesOfValue({ HTTPDate.parse($0, reference: received) })
+                {
+                    expires = .at(instant)
+                } else {
+                    expires = .invalid
+                }
+            case 13 where lastModified == nil && name == "last-modified":
+                lastModified = field.withUnsafeBytesOfValue { HTTPDate.parse($0, reference: received) }
+            default:
+                break
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+/// A host and its port, taken from an authority. RFC 3986 §3.2
+struct Authority {
+    var host: String
+    var port: UInt16
+
+    static func parse(
+        _ octets: Slice<UnsafeBufferPointer<UInt8>>,
+        defaultPort: UInt16
+    ) -> Result<Authority, TargetURI.Refusal> {
+        guard !octets.contains(UInt8(ascii: "@")) else { return .failure(TargetURI.Refusal(code: .userInformation)) }
+        guard let first = octets.first else { return .failure(TargetURI.Refusal(code: .missingHost)) }
+        let isBracketed = first == UInt8(ascii: "[")
+        let hostEnd: Int
+        if isBracketed {
+            guard let bracket = octets.firstIndex(of: UInt8(ascii: "]")) else {
+                return .failure(TargetURI.Refusal(code: .invalidHost))
+            }
+            hostEnd = bracket + 1
+        } else {
+            hostEnd = octets.firstIndex(of: UInt8(ascii: ":")) ?? octets.endIndex
+        }
+        let host = octets[octets.startIndex..<hostEnd]
+        guard !host.isEmpty else { return .failure(TargetURI.Refusal(code: .missingHost)) }
+        guard isBracketed ? isIPv6(host.dropFirst().dropLast()) : isName(host) else {
+            return .failure(TargetURI.Refusal(code: .invalidHost))
+        }
+        guard let port = port(octets[hostEnd...], default: defaultPort) else {
+            return .failure(TargetURI.Refusal(code: .invalidPort))
+        }
+        let text = String(unsafeUninitializedCapacity: host.count) { buffer in
+            for (offset, octet) in host.enumerated() { buffer[offset] = octet.asciiLowercased }
+            return host.count
+        }
+        return .success(Authority(host: text, port: port))
+    }
+
+    /// A registered name or an IPv4 address.
+    ///
+    /// Narrower than RFC 3986's `reg-name`: no percent-encoding and no sub-delims, which no DNS name holds and which programs read
+    /// differently.
+    private static func isName(_ octets: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        octets.count <= 255 && octets.allSatisfy(\.isUnreserved)
+    }
+
+    /// Empty, or `:` and an optional number: RFC 3986 §3.2.3 lets the number be missing.
+    private static func port(_ octets: Slice<UnsafeBufferPointer<UInt8>>, default standard: UInt16) -> UInt16? {
+        guard let colon = octets.first else { return standard }
+        guard colon == UInt8(ascii: ":") else { return nil }
+        let digits = octets.dropFirst()
+        if digits.isEmpty { return standard }
+        var value = 0
+        for digit in digits {
+            guard digit.isDigit else { return nil }
+            value = value * 10 + Int(digit &- 0x30)
+            guard value <= 65_535 else { return nil }
+        }
+        return value == 0 ? nil : UInt16(value)
+    }
+
+    /// `IPv6address` of RFC 3986 §3.2.2; no zone, no `IPvFuture`.
+    private static func isIPv6(_ octets: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        guard octets.count >= 2, octets.count <= 45 else { return false }
+        var groups = 0
+        var digits = 0
+        var hasGap = false
+        var index = octets.startIndex
+        while index < octets.endIndex {
+            let octet = octets[index]
+            if octet.isHexDigit {
+                digits += 1
+                guard digits <= 4 else { return false }
+                index += 1
+            } else if octet == UInt8(ascii: ":") {
+                let isDouble = index + 1 < octets.endIndex && octets[index + 1] == UInt8(ascii: ":")
+                if isDouble {
+                    guard !hasGap else { return false }
+                    hasGap = true
+                } else {
+                    // A single colon stands between two groups.
+                    guard digits > 0, index + 1 < octets.endIndex else { return false }
+                }
+                if digits > 0 { groups += 1 }
+                digits = 0
+                index += isDouble ? 2 : 1
+            } else if octet == UInt8(ascii: "."), digits > 0 {
+                // The last 32 bits may be written as an IPv4 address.
+                guard isIPv4(octets[(index - digits)...]) else { return false }
+                groups += 2
+                return hasGap ? groups <= 7 : groups == 8
+            } else {
+                return false
+            }
+        }
+        if digits > 0 { groups += 1 }
+        return hasGap ? groups <= 7 : groups == 8
+    }
+
+    private static func isIPv4(_ octets: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        var parts = 0
+        var value = 0
+        var digits = 0
+        for octet in octets {
+            if octet.isDigit {
+                value = value * 10 + Int(octet &- 0x30)
+                digits += 1
+                guard digits <= 3, value <= 255 else { return false }
+            } else {
+                guard octet == UInt8(ascii: "."), digits > 0 else { return false }
+                parts += 1
+                value = 0
+                digits = 0
+            }
+        }
+        return parts == 3 && digits > 0
+    }
+}

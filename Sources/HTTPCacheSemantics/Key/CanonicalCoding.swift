@@ -1,0 +1,130 @@
+/// Writes the canonical encoding: a component is its length plus one as a minimal base-128 number, then its octets; a lone zero
+/// says that the component is absent.
+///
+/// So absent and empty differ, and no octet of a component can pass for a border.
+struct CanonicalWriter {
+    private(set) var octets: [UInt8] = []
+
+    init(capacity: Int) {
+        octets.reserveCapacity(capacity)
+    }
+
+    mutating func write(octet: UInt8) { octets.append(octet) }
+
+    mutating func write(_ component: String?) {
+        guard let component else { return octets.append(0) }
+        write(number: UInt64(component.utf8.count) + 1)
+        octets.append(contentsOf: component.utf8)
+    }
+
+    mutating func write(_ component: [UInt8]) {
+        write(number: UInt64(component.count) + 1)
+        octets.append(contentsOf: component)
+    }
+
+    mutating func write(raw: ArraySlice<UInt8>) { octets.append(contentsOf: raw) }
+
+    /// Scheme, host, port (two octets, big-endian), path, query.
+    mutating func write(target: TargetURI) {
+        write(target.scheme)
+        write(target.host)
+        octets.append(UInt8(truncatingIfNeeded: target.port >> 8))
+        octets.append(UInt8(truncatingIfNeeded: target.port))
+        write(target.path)
+        write(target.query)
+    }
+
+    private mutating func write(number: UInt64) {
+        var rest = number
+        while rest >= 0x80 {
+            octets.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        octets.append(UInt8(truncatingIfNeeded: rest))
+    }
+}
+
+/// Reads what ``CanonicalWriter`` writes, and nothing else: every `nil` below refuses a second spelling of the same key.
+struct CanonicalReader {
+    private let octets: [UInt8]
+    private(set) var position = 0
+
+    init(_ octets: [UInt8]) { self.octets = octets }
+
+    var isAtEnd: Bool { position == octets.count }
+
+    mutating func octet() -> UInt8? {
+        guard position < octets.count else { return nil }
+        defer { position += 1 }
+        return octets[position]
+    }
+
+    /// `.some(nil)` is an absent component, `nil` a malformed one.
+    mutating func component() -> ArraySlice<UInt8>?? {
+        guard let number = number() else { return nil }
+        guard number > 0 else { return .some(nil) }
+        let length = number - 1
+        guard length <= UInt64(octets.count - position) else { return nil }
+        let end = position + Int(length)
+        defer { position = end }
+        return octets[position..<end]
+    }
+
+    mutating func required() -> ArraySlice<UInt8>? {
+        guard let present = component() else { return nil }
+        return present
+    }
+
+    /// Only valid UTF-8 was ever written, so anything else is refused, not repaired.
+    mutating func text() -> String?? {
+        guard let octets = component() else { return nil }
+        guard let octets else { return .some(nil) }
+        guard let text = String(validating: octets, as: UTF8.self) else { return nil }
+        return text
+    }
+
+    mutating func requiredText() -> String? {
+        guard let present = text() else { return nil }
+        return present
+    }
+
+    /// By the rules of a request's target, so that no key can be decoded that could not have been made.
+    mutating func target() -> TargetURI? {
+        guard let scheme = requiredText(), scheme == "http" || scheme == "https",
+            let host = required(), let high = octet(), let low = octet(),
+            let path = required(), let query = component()
+        else { return nil }
+        let port = UInt16(high) << 8 | UInt16(low)
+        guard port > 0, path.first == UInt8(ascii: "/"), !path.contains(UInt8(ascii: "?")),
+            TargetURI.mayStandInRequestLine(path), query.map(TargetURI.mayStandInRequestLine) ?? true,
+            host.count + path.count + (query?.count ?? 0) <= TargetURI.maximumLength
+        else { return nil }
+        let authority = host.withUnsafeBufferPointer { Authority.parse($0[...], defaultPort: 0) }
+        // Port 0 comes back only where the host's octets name none.
+        guard case .success(let parsed) = authority, parsed.port == 0, parsed.host.utf8.elementsEqual(host) else {
+            return nil
+        }
+        return TargetURI(
+            scheme: scheme,
+            host: parsed.host,
+            port: port,
+            path: String(decoding: path, as: UTF8.self),
+            query: query.map { String(decoding: $0, as: UTF8.self) }
+        )
+    }
+
+    private mutating func number() -> UInt64? {
+        var value: UInt64 = 0
+        var shift: UInt64 = 0
+        while let next = octet() {
+            value |= UInt64(next & 0x7F) << shift
+            if next < 0x80 {
+                // A last group of zero bits would be a longer spelling of the same number.
+                return next == 0 && shift > 0 ? nil : value
+            }
+            shift += 7
+            guard shift < 56 else { return nil }
+        }
+        return nil
+    }
+}

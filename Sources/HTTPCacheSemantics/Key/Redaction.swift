@@ -1,0 +1,154 @@
+package import HTTPTypes
+
+/// What people and logs may not see, and how it is hidden.
+///
+/// Display only: keys and requests keep every octet.
+public enum Redaction {
+    /// What stands in the place of a secret.
+    public static let placeholder = "REDACTED"
+
+    /// Names of query parameters whose values are secrets, in lower case; they are compared without regard to case, after
+    /// percent-decoding, and for each part of a nested name (`auth[token]`, `filter.key`).
+    ///
+    /// Names that begin with one of ``secretPrefixes`` or end in one of ``secretSuffixes`` are secrets too.
+    public static let secretParameterNames: Set<String> = [
+        "access_key", "access_token", "accesskey", "accesstoken", "api-key", "api_key", "apikey", "assertion", "auth",
+        "authorization", "bearer", "client_assertion", "client_secret", "clientsecret", "code", "code_verifier",
+        "cookie", "credential", "credentials", "csrf", "hmac", "id_token", "idtoken", "jwt", "key", "nonce", "otp",
+        "pass", "passcode", "passphrase", "passwd", "password", "pin", "private_key", "pwd", "refresh_token",
+        "refreshtoken", "saml", "samlresponse", "secret", "session", "session_id", "sessionid", "sid", "sig", "sign",
+        "signature", "state", "ticket", "token", "xsrf",
+    ]
+    /// Signed URLs of object stores carry credentials and signatures under these.
+    public static let secretPrefixes: [String] = ["x-amz-", "x-goog-", "x-oss-", "x-ms-"]
+    /// `user_token`, `hub.secret`, `X-Api-Key` and their kind.
+    public static let secretSuffixes: [String] = [
+        "token", "secret", "password", "passwd", "signature", "apikey", "api_key", "api-key", "_sig", "_pwd",
+        "session_id",
+    ]
+
+    /// Request and response fields whose values are hidden as a whole, in lower case.
+    ///
+    /// `Set-Cookie` keeps the cookie's name.
+    public static let secretFieldNames: Set<String> = [
+        "api-key", "authentication-info", "authorization", "cookie", "dpop", "proxy-authentication-info",
+        "proxy-authorization", "set-cookie", "x-access-token", "x-amz-security-token", "x-api-key", "x-auth",
+        "x-auth-key",
+        "x-auth-token", "x-authorization", "x-client-secret", "x-csrf-token", "x-forwarded-access-token", "x-id-token",
+        "x-session", "x-session-id", "x-session-token", "x-token", "x-vault-token", "x-xsrf-token",
+    ]
+    /// Fields that hold URIs, whose queries are redacted.
+    static let uriFieldNames: Set<String> = ["content-location", "link", "location", "referer", "refresh"]
+
+    static func isSecret(name: some Collection<UInt8>) -> Bool {
+        let decoded = percentDecodedLowercase(name)
+        return decoded.split(whereSeparator: { "[].: ".utf8.contains($0) }).contains { part in
+            let text = String(decoding: part, as: UTF8.self)
+            return secretParameterNames.contains(text) || secretPrefixes.contains(where: text.hasPrefix)
+                || secretSuffixes.contains(where: text.hasSuffix)
+        }
+    }
+
+    private static func percentDecodedLowercase(_ name: some Collection<UInt8>) -> [UInt8] {
+        let octets = Array(name)
+        var result: [UInt8] = []
+        var index = 0
+        while index < octets.count {
+            if octets[index] == UInt8(ascii: "%"), index + 2 < octets.count, let high = octets[index + 1].hexValue,
+                let low = octets[index + 2].hexValue
+            {
+                result.append((high << 4 | low).asciiLowercased)
+                index += 3
+            } else {
+                result.append(octets[index].asciiLowercased)
+                index += 1
+            }
+        }
+        return result
+    }
+
+    /// A query with the values of secret parameters replaced.
+    ///
+    /// Both `&` and `;` separate parameters.
+    public static func query(_ query: String) -> String {
+        var result: [UInt8] = []
+        result.reserveCapacity(query.utf8.count)
+        var parameter: [UInt8] = []
+        func finish() {
+            if let equals = parameter.firstIndex(of: UInt8(ascii: "=")), equals + 1 < parameter.count,
+                isSecret(name: parameter[..<equals])
+            {
+                result.append(contentsOf: parameter[...equals])
+                result.append(contentsOf: placeholder.utf8)
+            } else {
+                result.append(contentsOf: parameter)
+            }
+            parameter.removeAll(keepingCapacity: true)
+        }
+        for octet in query.utf8 {
+            if octet == UInt8(ascii: "&") || octet == UInt8(ascii: ";") {
+                finish()
+                result.append(octet)
+            } else {
+                parameter.append(octet)
+            }
+        }
+        finish()
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    /// Any text that may be a URI: without user information, secret parameters and control characters, cut at `limit` octets.
+    public static func uriText(_ text: String, limit: Int = 65_535) -> String {
+        var octets = text.utf8.prefix(max(0, limit) + 1024).map { $0.isControl ? UInt8(ascii: "?") : $0 }
+        if let at = userInformationEnd(octets) {
+            octets.replaceSubrange(at, with: placeholder.utf8)
+        }
+        if let question = octets.firstIndex(of: UInt8(ascii: "?")) {
+            let tail = String(decoding: octets[(question + 1)...], as: UTF8.self)
+            octets.replaceSubrange((question + 1)..., with: query(tail).utf8)
+        }
+        guard octets.count > limit else { return String(decoding: octets, as: UTF8.self) }
+        return String(decoding: octets.prefix(max(0, limit)), as: UTF8.self) + "…"
+    }
+
+    /// Where the user information stands: from the authority's start to the last `@` before path, query or fragment.
+    private static func userInformationEnd(_ octets: [UInt8]) -> Range<Int>? {
+        var start = 0
+        if octets.count >= 2 {
+            for index in 0..<(octets.count - 1) where octets[index] == 0x2F && octets[index + 1] == 0x2F {
+                start = index + 2
+                break
+            }
+        }
+        let end = octets[start...].firstIndex(where: { $0 == 0x2F || $0 == 0x3F || $0 == 0x23 }) ?? octets.endIndex
+        guard let at = octets[start..<end].lastIndex(of: UInt8(ascii: "@")) else { return nil }
+        return start..<at
+    }
+
+    /// Fields for people and logs: secret values replaced, cookie names kept, queries in URI fields redacted.
+    package static func fields(_ fields: HTTPFields) -> HTTPFields {
+        var result = HTTPFields()
+        result.reserveCapacity(fields.count)
+        for field in fields {
+            var copy = field
+            let name = field.name.canonicalName
+            if name == "set-cookie" {
+                let cookie = field.value.utf8.prefix { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ";") }
+                copy.value =
+                    cookie.endIndex == field.value.endIndex
+                    ? placeholder : "\(String(decoding: cookie, as: UTF8.self))=\(placeholder)"
+            } else if secretFieldNames.contains(name) || name.hasSuffix("-token") || name.hasSuffix("-secret")
+                || name.hasSuffix("-password")
+            {
+                copy.value = placeholder
+            } else if uriFieldNames.contains(name) {
+                copy.value = uriText(field.value)
+            }
+            result.append(copy)
+        }
+        return result
+    }
+}
+
+/// Fields for people and logs: credentials, cookies and secret query values replaced by `REDACTED`.
+package func redactedFields(_ fields: HTTPFields) -> HTTPFields { Redaction.fields(fields) }

@@ -1,0 +1,117 @@
+public import HTTPTypes
+
+/// Which fields are never stored. RFC 9111 §3.1
+enum FieldRules {
+    /// `HTTPFields` traps at 65,535 fields; with so many nothing is added here.
+    static let maximumCount = 65_000
+
+    /// Hop-by-hop fields (RFC 9110 §7.6.1), fields between a client and a proxy, and `Trailer`, because trailers are not stored.
+    static func isHopByHop(_ canonicalName: String) -> Bool {
+        switch canonicalName {
+        case "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade": true
+        case "proxy-authenticate", "proxy-authentication-info", "proxy-authorization": true
+        default: false
+        }
+    }
+
+    /// Fields that `Connection` cannot take away: without them a stored response would be fresher, more widely usable or other than
+    /// its origin said.
+    ///
+    /// RFC 9110 §7.6.1 forbids senders to name them.
+    static func isProtected(_ canonicalName: String) -> Bool {
+        switch canonicalName {
+        case "age", "cache-control", "cdn-cache-control", "date", "etag", "expires", "last-modified", "vary": true
+        case "content-encoding", "content-length", "content-range", "content-type": true
+        default: false
+        }
+    }
+
+    /// Fields of a 304 that never replace stored ones: they describe the stored octets. RFC 9111 §3.2
+    static func isFixedByContent(_ canonicalName: String) -> Bool {
+        switch canonicalName {
+        case "content-encoding", "content-length", "content-range": true
+        default: false
+        }
+    }
+}
+
+extension CachePolicy {
+    /// The response's fields that are stored, in wire order.
+    ///
+    /// Without `Connection` and what it nominates, and the other hop-by-hop and proxy fields of RFC 9111 §3.1; in a shared cache also without the fields
+    /// that `private="…"` names (§5.2.2.7). Fields that a qualified `no-cache="…"` names stay: the whole response is validated before every use
+    /// (§5.2.2.4 notes that caches do so). `Connection` cannot take away what caching itself depends on (`Cache-Control`, `Vary`, `Date`, …).
+    public func storedFields(of response: HTTPResponse) -> HTTPFields {
+        storable(response.headerFields, ResponseDirectives(response.headerFields))
+    }
+
+    func storable(_ fields: HTTPFields, _ directives: ResponseDirectives) -> HTTPFields {
+        // Sets, so that a peer's thousand names cost no more than its octets.
+        let nominated = Set(FieldNameList(.connection, in: fields).names)
+        var withheld: Set<String> = []
+        if kind == .shared, case .fields(let names) = directives.isPrivate { withheld = Set(names) }
+        var result = HTTPFields()
+        result.reserveCapacity(fields.count)
+        for field in fields {
+            let name = field.name.canonicalName
+            if FieldRules.isHopByHop(name) || (!withheld.isEmpty && withheld.contains(name)) { continue }
+            if !nominated.isEmpty, nominated.contains(name), !FieldRules.isProtected(name) { continue }
+            result.append(field)
+        }
+        return result
+    }
+
+    /// The request's fields that `Vary` nominates, as they are stored with the response. RFC 9111 §4.1
+    ///
+    /// Normalised as ``matchesVariant(_:_:)`` compares them, one line for each name, in the names' order, so that equal selections are equal values.
+    public func selectingFields(of request: HTTPRequest, for response: HTTPResponse) -> HTTPFields {
+        selectingFields(of: request, vary: FieldNameList(.vary, in: response.headerFields))
+    }
+
+    func selectingFields(of request: HTTPRequest, vary: FieldNameList) -> HTTPFields {
+        var result = HTTPFields()
+        for text in vary.names.sorted() {
+            guard let name = HTTPField.Name(text),
+                let value = SelectingField.normalized(text, in: request.headerFields)
+            else { continue }
+            result.append(HTTPField(name: name, value: value))
+        }
+        return result
+    }
+
+    /// The response head that is served from store: stored fields, with `Age` replaced by the current age in whole seconds. RFC 9111 §5.1
+    ///
+    /// A response that came without `Date` gets the time it was received, as RFC 9110 §6.6.1 asks of a recipient with a clock.
+    public func servedFields(of stored: StoredResponseHead, age: CurrentAge) -> HTTPFields {
+        guard stored.fields.count < FieldRules.maximumCount else { return stored.fields }
+        // One copy of the fields, changed in place: this runs for every hit.
+        var result = stored.fields
+        let ageField = HTTPField(name: .age, value: "\(max(0, age.milliseconds) / 1000)")
+        var ageIndex: Int?
+        var hasDate = false
+        var hasSecondAge = false
+        for index in result.indices {
+            let name = result[index].name.canonicalName
+            switch name.utf8.count {
+            case 3 where name == "age":
+                hasSecondAge = ageIndex != nil
+                ageIndex = ageIndex ?? index
+            case 4 where name == "date":
+                hasDate = true
+            default:
+                break
+            }
+        }
+        if hasSecondAge {
+            result.removeAll { $0.name == .age }
+            ageIndex = nil
+        }
+        if let ageIndex {
+            result[ageIndex] = ageField
+        } else {
+            result.append(ageField)
+        }
+        if !hasDate { result.append(HTTPField(name: .date, value: HTTPDate.format(stored.responseTime))) }
+        return result
+    }
+}

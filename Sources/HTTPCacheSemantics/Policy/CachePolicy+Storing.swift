@@ -1,0 +1,140 @@
+public import HTTPTypes
+
+/// Whether a response may be stored, and for whom. RFC 9111 §3
+public enum Storability: Sendable, Hashable {
+    /// For everybody, in the shared partition.
+    case shared
+    /// For the request's principal only.
+    case principal
+    /// Not at all.
+    case forbidden(StorageRefusal)
+}
+
+/// The named reasons not to store. RFC 9111 §3
+public enum StorageRefusal: String, Sendable, Hashable {
+    /// HEAD, an unsafe method, or one whose content is not in the key.
+    case method
+    /// 1xx.
+    case statusNotFinal
+    /// Not 200 … 599, or `must-understand` with a status this cache does not know.
+    case statusNotUnderstood
+    /// The status answers the request's credentials, conditions, range or rate, not its target (401, 412, 416, 429, …), or is 304.
+    case statusAboutRequest
+    /// 206, which is not combined yet.
+    case partialContent
+    /// The request says `no-store`.
+    case requestNoStore
+    /// The response says `no-store`.
+    case responseNoStore
+    /// `private` in a shared cache.
+    case privateResponse
+    /// The request had credentials and the response does not allow a shared cache to store it. RFC 9111 §3.5
+    case authorization
+    /// Nothing says that it may be stored, and its status is not heuristically cacheable.
+    case notExplicit
+    /// `Vary: *`, or a `Vary` that cannot be read.
+    case varyAny
+    /// `Set-Cookie` in a shared cache, without `public` or `s-maxage`.
+    case setCookie
+}
+
+extension CachePolicy {
+    /// Whether the response to this request may be stored, and for whom.
+    ///
+    /// In a private cache a response to a request with credentials (`Authorization`, `Cookie`, or a principal, told by `hasCredentials`) is
+    /// stored for its principal, unless it is meant for everybody (`public` or `s-maxage`, and not `private`; §3.5 would let `must-revalidate`
+    /// share it too, but that is said of personal answers every day, and a principal's own copy loses nothing); one to a request without is stored
+    /// `shared`, `private` responses included, because the whole cache is the one user's. In a shared cache `principal` is never the answer.
+    ///
+    /// Stricter than RFC 9111 in four points: 400, 405, 413, 414, 501 need a stated lifetime, as do 5xx without `public` (poisoning by
+    /// malformed requests); statuses that answer the request rather than its target are never stored; `Set-Cookie` keeps a response out of a
+    /// shared cache; a method whose content is keyed, QUERY apart, needs a stated lifetime (RFC 9110 §9.3.3).
+    ///
+    /// - Parameters:
+    ///   - hasCredentials: the request has credentials, or a principal was named for it.
+    ///   - methodIsKeyed: the request's content is in the key (QUERY, opted-in POST), so a method other than GET may be stored.
+    ///   - hasExplicitExpiry: the caller sets the expiry itself, which counts as explicit freshness information.
+    public func storability(
+        of response: HTTPResponse,
+        to request: HTTPRequest,
+        hasCredentials: Bool,
+        methodIsKeyed: Bool = false,
+        hasExplicitExpiry: Bool = false
+    ) -> Storability {
+        let code = response.status.code
+        let directives = ResponseDirectives(response.headerFields)
+        if let refusal = refusal(status: code) ?? refusal(directives, status: code) { return .forbidden(refusal) }
+        if RequestDirectives(request.headerFields).noStore { return .forbidden(.requestNoStore) }
+        let vary = FieldNameList(.vary, in: response.headerFields)
+        if vary.hasWildcard || vary.hasMalformedMember { return .forbidden(.varyAny) }
+
+        let isExplicit =
+            hasExplicitExpiry || directives.maxAge != nil || response.headerFields.contains(.expires)
+            || (kind == .shared && directives.sMaxage != nil)
+        let method = request.method
+        if method != .get {
+            guard methodIsKeyed, Self.mayBeKeyed(method) else { return .forbidden(.method) }
+            if method.rawValue != "QUERY" && !isExplicit { return .forbidden(.notExplicit) }
+        }
+        if !isExplicit && !mayBeStoredWithoutLifetime(directives, status: code) { return .forbidden(.notExplicit) }
+        return audience(
+            of: response,
+            directives,
+            hasCredentials: hasCredentials || request.headerFields.contains(.authorization)
+        )
+    }
+
+    private func refusal(status code: Int) -> StorageRefusal? {
+        switch code {
+        case 100..<200: .statusNotFinal
+        case 206: .partialContent
+        case 200..<600: StatusRules.isAboutTheRequest(code) ? .statusAboutRequest : nil
+        default: .statusNotUnderstood
+        }
+    }
+
+    private func refusal(_ directives: ResponseDirectives, status code: Int) -> StorageRefusal? {
+        if directives.mustUnderstand {
+            // no-store is there for caches that do not know must-understand. RFC 9111 §5.2.2.3
+            if !StatusRules.isUnderstood(code) { return .statusNotUnderstood }
+        } else if directives.noStore {
+            return .responseNoStore
+        }
+        if kind == .shared && directives.isPrivate == .whole { return .privateResponse }
+        return nil
+    }
+
+    /// A method can have a key of its own when it is safe or was opted in; these never.
+    private static func mayBeKeyed(_ method: HTTPRequest.Method) -> Bool {
+        switch method {
+        case .head, .put, .delete, .patch, .connect, .options, .trace: false
+        default: true
+        }
+    }
+
+    /// RFC 9111 §3, last condition, without a lifetime: `public`, `private` where this is a private cache, or the status.
+    private func mayBeStoredWithoutLifetime(_ directives: ResponseDirectives, status code: Int) -> Bool {
+        if StatusRules.needsExplicitFreshness(code) { return false }
+        if directives.isPublic || StatusRules.isHeuristicallyCacheable(code) { return true }
+        return code < 500 && kind == .private && directives.isPrivate != .absent
+    }
+
+    private func audience(
+        of response: HTTPResponse,
+        _ directives: ResponseDirectives,
+        hasCredentials: Bool
+    ) -> Storability {
+        let allowsSharing = directives.isPublic || directives.sMaxage != nil
+        let setsCookie = response.headerFields.contains(.setCookie)
+        switch kind {
+        case .shared:
+            if hasCredentials && !allowsSharing && !directives.mustRevalidate { return .forbidden(.authorization) }
+            if setsCookie && !allowsSharing { return .forbidden(.setCookie) }
+            return .shared
+        case .private:
+            guard hasCredentials else { return .shared }
+            if directives.isPrivate != .absent || (setsCookie && !allowsSharing) { return .principal }
+            return allowsSharing ? .shared : .principal
+        }
+    }
+}

@@ -1,0 +1,82 @@
+/// How long a response is fresh, and what says so. RFC 9111 §4.2.1
+public struct FreshnessLifetime: Sendable, Hashable {
+    /// What the lifetime comes from, in the order of precedence.
+    public enum Source: String, Sendable, Hashable {
+        /// The caller's ``StoredResponseHead/explicitExpiry``.
+        case explicitExpiry
+        /// `s-maxage`, in a shared cache.
+        case sMaxage
+        /// `max-age`
+        case maxAge
+        /// `Expires` − `Date`
+        case expires
+        /// A share of `Date` − `Last-Modified`. RFC 9111 §4.2.2
+        case heuristic
+        /// Nothing: zero.
+        case none
+    }
+    /// Milliseconds; the RFC's seconds clamp at 2³¹ s, an explicit expiry does not.
+    public var milliseconds: Int64
+    /// What says so.
+    public var source: Source
+
+    /// Makes a lifetime.
+    public init(milliseconds: Int64, source: Source) {
+        self.milliseconds = milliseconds
+        self.source = source
+    }
+}
+
+/// The age calculation, step by step under the RFC's names, all in milliseconds and none negative. RFC 9111 §4.2.3
+public struct CurrentAge: Sendable, Hashable {
+    /// `apparent_age`: whole seconds, because `Date` has no more.
+    public var apparentAge: Int64
+    /// `response_delay`.
+    public var responseDelay: Int64
+    /// `corrected_age_value`.
+    public var correctedAgeValue: Int64
+    /// `corrected_initial_age`.
+    public var correctedInitialAge: Int64
+    /// `resident_time`.
+    public var residentTime: Int64
+    /// `current_age`.
+    public var milliseconds: Int64
+
+    /// Makes an age from its steps.
+    public init(
+        apparentAge: Int64,
+        responseDelay: Int64,
+        correctedAgeValue: Int64,
+        correctedInitialAge: Int64,
+        residentTime: Int64,
+        milliseconds: Int64
+    ) {
+        self.apparentAge = apparentAge
+        self.responseDelay = responseDelay
+        self.correctedAgeValue = correctedAgeValue
+        self.correctedInitialAge = correctedInitialAge
+        self.residentTime = residentTime
+        self.milliseconds = milliseconds
+    }
+}
+
+/// Lifetime and age side by side.
+public struct Freshness: Sendable, Hashable {
+    /// `freshness_lifetime`.
+    public var lifetime: FreshnessLifetime
+    /// `current_age`.
+    public var age: CurrentAge
+
+    /// Puts a lifetime beside an age.
+    public init(lifetime: FreshnessLifetime, age: CurrentAge) {
+        self.lifetime = lifetime
+        self.age = age
+    }
+    /// `response_is_fresh = (freshness_lifetime > current_age)`.
+    public var isFresh: Bool { lifetime.milliseconds > age.milliseconds }
+    /// Milliseconds left, negative once stale, saturating: RFC 9211's `ttl` in a finer unit.
+    public var timeToLive: Int64 {
+        let (difference, overflow) = lifetime.milliseconds.subtractingReportingOverflow(age.milliseconds)
+        return overflow ? .min : difference
+    }
+}

@@ -1,0 +1,42 @@
+internal import HTTPTypes
+
+/// What a status code means to a cache.
+enum StatusRules {
+    /// The statuses of RFC 9110 §15 (and 308, 451, 508 …) whose caching this module knows. RFC 9111 §5.2.2.3
+    static func isUnderstood(_ code: Int) -> Bool {
+        switch code {
+        case 200, 201, 202, 203, 204, 205, 300, 301, 302, 303, 305, 307, 308: true
+        case 400, 402, 403, 404, 405, 406, 408, 409, 410, 411, 413, 414, 415, 418, 422, 423, 424, 451: true
+        case 500...508, 510: true
+        default: false
+        }
+    }
+
+    /// RFC 9110 §15.1: may be given a lifetime that the origin did not state.
+    static func isHeuristicallyCacheable(_ code: Int) -> Bool {
+        switch code {
+        case 200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501: true
+        default: false
+        }
+    }
+
+    /// What an attacker's malformed request can make an origin say about a good URI.
+    ///
+    /// Stored only where the origin states a lifetime, so that no such request poisons the cache; narrower than RFC 9110 §15.1,
+    /// which lists 405, 414 and 501.
+    static func needsExplicitFreshness(_ code: Int) -> Bool {
+        switch code {
+        case 400, 405, 413, 414, 501: true
+        default: false
+        }
+    }
+
+    /// Answers to the request's own credentials, conditions, ranges or connection, which say nothing about the target to the next
+    /// request; and 428, 429, 431 and 511, which RFC 6585 says must not be stored.
+    static func isAboutTheRequest(_ code: Int) -> Bool {
+        switch code {
+        case 304, 401, 407, 412, 416, 417, 421, 425, 426, 428, 429, 431, 511: true
+        default: false
+        }
+    }
+}

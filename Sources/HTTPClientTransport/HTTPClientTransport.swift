@@ -1,0 +1,127 @@
+public import HTTPCache
+import AsyncHTTPClient
+import HTTPCacheSemantics
+import HTTPTypes
+public import Logging
+import NIOCore
+import NIOHTTP1
+import Synchronization
+
+/// The library's way to origin servers: AsyncHTTPClient, told to do nothing that a cache must not have done behind its back.
+///
+/// No redirects are followed, no content is decoded, no cookies are kept, no request is repeated. HTTP/1.1, and HTTP/2 where the origin
+/// offers it over TLS.
+///
+/// ```swift
+/// let transport = HTTPClientTransport()
+/// defer { … try await transport.shutDown() … }
+/// ```
+public final class HTTPClientTransport: Transport {
+    /// Limits of one exchange. Every one has a default, because without a limit something hangs.
+    public struct Configuration: Sendable, Hashable {
+        /// The longest wait for a connection, TLS included. 10 seconds.
+        public var connectTimeout: Duration
+        /// The longest silence of the origin: before its head, and between two parts of its body. 30 seconds.
+        public var idleTimeout: Duration
+        /// Connections to one origin at a time over HTTP/1.1; further requests wait for one of them. 8.
+        public var connectionsPerOrigin: Int
+
+        /// Limits for one exchange.
+        public init(
+            connectTimeout: Duration = .seconds(10), idleTimeout: Duration = .seconds(30), connectionsPerOrigin: Int = 8
+        ) {
+            self.connectTimeout = connectTimeout
+            self.idleTimeout = idleTimeout
+            self.connectionsPerOrigin = connectionsPerOrigin
+        }
+    }
+
+    private let client: HTTPClient
+    private let isShutDown = Atomic(false)
+    private let logger: Logger
+
+    /// Makes a client of its own on the process's shared event loops. ``shutDown()`` ends it; it must be called before the
+    /// transport is let go, or connections stay open until it is collected.
+    public init(
+        configuration: Configuration = Configuration(), logger: Logger = Logger(label: "holdfast.transport")
+    ) {
+        var settings = HTTPClient.Configuration()
+        settings.redirectConfiguration = .disallow
+        settings.decompression = .disabled
+        settings.timeout.connect = TimeAmount(configuration.connectTimeout)
+        settings.timeout.read = TimeAmount(configuration.idleTimeout)
+        settings.timeout.write = TimeAmount(configuration.idleTimeout)
+        settings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = configuration.connectionsPerOrigin
+        // An origin that refuses is away: the cache answers now, and does not wait while connecting is tried again.
+        settings.connectionPool.retryConnectionEstablishment = false
+        self.client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: settings)
+        self.logger = logger
+    }
+
+    /// Ends every exchange and closes every connection.
+    public func shutDown() async throws {
+        guard !isShutDown.exchange(true, ordering: .relaxed) else { return }
+        try await client.shutdown()
+    }
+
+    deinit {
+        // A forgotten transport closes its connections all the same; there is nobody left to tell of a failure.
+        if !isShutDown.load(ordering: .relaxed) { client.shutdown { _ in } }
+    }
+
+    /// See ``Transport/send(_:)``.
+    @concurrent
+    public func send(_ request: TransportRequest) async throws -> TransportResponse {
+        guard let target = TargetURI(request: request.head) else {
+            throw TransportError(
+                code: .invalidRequest,
+                message: "The request names no http or https target. Set ':scheme', ':authority' and ':path'.")
+        }
+        // AsyncHTTPClient takes URLs through Foundation, which re-encodes some octets and loses paths that are no UTF-8. What is sent must be
+        // what was keyed: a target that would not arrive as it stands is refused. What `TargetURI.init(_:)` lets pass, arrives.
+        guard (try? TargetURI(target.uri)) == target else {
+            throw TransportError(
+                code: .invalidRequest,
+                message: "The target '\(target.redacted)' cannot be sent as it stands. Percent-encode it, as UTF-8.")
+        }
+        var outgoing = HTTPClientRequest(url: target.uri)
+        outgoing.method = HTTPMethod(rawValue: request.head.method.rawValue)
+        for field in request.head.headerFields { outgoing.headers.add(name: field.name.rawName, value: field.value) }
+        if let body = request.body { outgoing.body = body.clientBody }
+        let response: HTTPClientResponse
+        do {
+            response = try await client.execute(outgoing, deadline: .distantFuture, logger: logger)
+        } catch {
+            throw TransportError(error, origin: "\(target.scheme)://\(target.authority)")
+        }
+        return TransportResponse(
+            head: HTTPResponse(response), body: BodyStream(response, origin: "\(target.scheme)://\(target.authority)"))
+    }
+}
+
+extension BodyStream {
+    fileprivate var clientBody: HTTPClientRequest.Body {
+        .stream(self, length: length.map { .known($0) } ?? .unknown)
+    }
+}
+
+extension HTTPResponse {
+    fileprivate init(_ response: HTTPClientResponse) {
+        var fields = HTTPFields()
+        fields.reserveCapacity(response.headers.count)
+        for (name, value) in response.headers {
+            // A field whose name is no token cannot be represented, and says nothing a cache could act on.
+            guard let name = HTTPField.Name(name) else { continue }
+            fields.append(HTTPField(name: name, value: value))
+        }
+        self.init(
+            status: Status(code: Int(response.status.code), reasonPhrase: response.status.reasonPhrase),
+            headerFields: fields)
+    }
+}
+
+extension TimeAmount {
+    fileprivate init(_ duration: Duration) {
+        self = .milliseconds(duration.clampedMilliseconds)
+    }
+}

@@ -1,0 +1,65 @@
+import AsyncHTTPClient
+import HTTPCache
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+extension TransportError {
+    /// Says in the cache's words what went wrong in the client's: above all, whether the origin could be reached.
+    ///
+    /// - Parameter origin: scheme and authority, for the message; the rest of the URL may hold secrets.
+    init(_ error: any Error, origin: String) {
+        let (code, what) = Self.classify(error)
+        self.init(code: code, message: "\(what) '\(origin)'.", cause: error)
+    }
+
+    private static func classify(_ error: any Error) -> (Code, String) {
+        switch error {
+        case let error as TransportError: return (error.code, error.message)
+        case is CancellationError: return (.cancelled, "The request was cancelled:")
+        case let error as HTTPClientError: return classify(error)
+        case let error as NIOConnectionError:
+            if error.connectionErrors.isEmpty, error.dnsAError != nil || error.dnsAAAAError != nil {
+                return (.nameResolution, "No address was found for the host of")
+            }
+            return (.connect, "No connection could be made to")
+        case is SocketAddressError: return (.nameResolution, "No address was found for the host of")
+        case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError: return (.tls, "TLS could not be set up with")
+        case let error as HTTPParserError:
+            return error == .invalidEOFState
+                ? (.connectionClosed, "The connection was closed in the middle of the response from")
+                : (.protocolViolation, "No valid HTTP came from")
+        case let error as ChannelError:
+            if case .connectTimeout = error { return (.timeout, "Connecting took too long:") }
+            return (.connectionClosed, "The connection was closed by")
+        case let error as IOError:
+            return [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, EADDRNOTAVAIL, ETIMEDOUT].contains(error.errnoCode)
+                ? (.connect, "No connection could be made to") : (.connectionClosed, "The connection was lost to")
+        default: return (.other, "The exchange failed with")
+        }
+    }
+
+    private static func classify(_ error: HTTPClientError) -> (Code, String) {
+        switch error {
+        case .connectTimeout, .readTimeout, .writeTimeout, .deadlineExceeded, .tlsHandshakeTimeout,
+            .getConnectionFromPoolTimeout, .socksHandshakeTimeout, .httpProxyHandshakeTimeout:
+            return (.timeout, "No answer came in time from")
+        case .remoteConnectionClosed: return (.connectionClosed, "The connection was closed by")
+        case .cancelled: return (.cancelled, "The request was cancelled:")
+        case .bodyLengthMismatch, .invalidURL, .emptyHost,
+            .emptyScheme, .traceRequestWithBody, .missingSocketPath:
+            return (.invalidRequest, "The request cannot be sent as it stands to")
+        case .alreadyShutdown: return (.other, "The transport was shut down before it reached")
+        default: return (.other, "The exchange failed with")
+        }
+    }
+}

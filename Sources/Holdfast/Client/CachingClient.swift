@@ -1,0 +1,135 @@
+public import HTTPCache
+import HTTPCacheSemantics
+import HTTPClientTransport
+import HTTPTypes
+public import Logging
+public import OfflineStore
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// Asks endpoints for values and keeps what they answer, so that the same code still answers when the network does not.
+///
+/// ```swift
+/// let client = try await CachingClient.open(store: "feed.store")
+/// for try await emission in client.startWith(FeedEndpoint()) {
+///     print(emission.source, emission.value)      // store, then network
+/// }
+/// try await client.close()
+/// ```
+///
+/// It is a private cache (RFC 9111 §1): one user's or one service's own. Requests of several users may go through one client: what is stored
+/// for requests with credentials, or with a principal, is kept apart.
+public final class CachingClient: Sendable {
+    /// What a client is made with. Every limit has a default.
+    public struct Configuration: Sendable {
+        /// See ``RequestDefaults``.
+        public var defaults: RequestDefaults
+        /// How much of the network may be used. `automatic` unless told otherwise.
+        public var mode: OfflineMode
+        /// Decodes content that is no `Data`, `String` or ``NoContent``. JSON with ISO 8601 dates unless told otherwise.
+        public var decoder: any ResponseDecoder
+        /// Bytes of a response that are read into memory for decoding; beyond it the request fails. 64 MiB.
+        public var maximumBodyBytes: Int
+
+        /// The defaults.
+        public init(
+            defaults: RequestDefaults = RequestDefaults(), mode: OfflineMode = .automatic,
+            decoder: any ResponseDecoder = Configuration.defaultDecoder, maximumBodyBytes: Int = 64 << 20
+        ) {
+            self.defaults = defaults
+            self.mode = mode
+            self.decoder = decoder
+            self.maximumBodyBytes = maximumBodyBytes
+        }
+
+        /// JSON with ISO 8601 dates.
+        public static var defaultDecoder: any ResponseDecoder {
+            let decoder = JSONDecoder()
+            decoder.dateDecodingStrategy = .iso8601
+            return decoder
+        }
+    }
+
+    /// The store: for objects of one's own, for maintenance, for a look inside.
+    public let store: CacheManager
+    let engine: CacheEngine
+    let configuration: Configuration
+    let logger: Logger
+    private let onClose: @Sendable () async throws -> Void
+
+    var reader: ResponseReader {
+        ResponseReader(decoder: configuration.decoder, maximumBodyBytes: configuration.maximumBodyBytes)
+    }
+
+    /// A client on a store and a transport that the caller made, and closes after the client.
+    public convenience init(
+        store: CacheManager, transport: any Transport, configuration: Configuration = Configuration(),
+        clock: any WallClock = SystemWallClock(), logger: Logger = Logger(label: "holdfast")
+    ) {
+        self.init(
+            store: store, transport: transport, configuration: configuration, clock: clock, logger: logger, onClose: {})
+    }
+
+    private init(
+        store: CacheManager, transport: any Transport, configuration: Configuration, clock: any WallClock, logger: Logger,
+        onClose: @escaping @Sendable () async throws -> Void
+    ) {
+        self.store = store
+        self.configuration = configuration
+        self.logger = logger
+        self.onClose = onClose
+        self.engine = CacheEngine(
+            store: store.responses, transport: transport, policy: CachePolicy(kind: .private),
+            credentialSecret: store.credentialSecret, mode: configuration.mode, clock: clock, logger: logger)
+    }
+
+    /// A client with a store and a transport of its own; ``close()`` closes both.
+    ///
+    /// - Parameter folder: the store's folder; made where there is none. One process at a time writes to it.
+    /// - Throws: `StoreError`: the folder is no store, cannot be written, or another process has it.
+    public static func open(
+        store folder: String, configuration: Configuration = Configuration(),
+        storeConfiguration: CacheManager.Configuration = CacheManager.Configuration(),
+        transportConfiguration: HTTPClientTransport.Configuration = HTTPClientTransport.Configuration(),
+        clock: any WallClock = SystemWallClock(), logger: Logger = Logger(label: "holdfast")
+    ) async throws -> CachingClient {
+        let store = try await CacheManager.open(at: folder, configuration: storeConfiguration, clock: clock, logger: logger)
+        let transport = HTTPClientTransport(configuration: transportConfiguration, logger: logger)
+        return CachingClient(
+            store: store, transport: transport, configuration: configuration, clock: clock, logger: logger
+        ) {
+            try await transport.shutDown()
+            try await store.close()
+        }
+    }
+
+    /// Ends what is under way, and closes store and transport where ``open(store:configuration:storeConfiguration:transportConfiguration:clock:logger:)`` made them.
+    public func close() async throws {
+        await engine.shutDown()
+        try await onClose()
+    }
+
+    /// How much of the network may be used; counts from the next request on.
+    public var mode: OfflineMode {
+        get { engine.mode }
+        set { engine.mode = newValue }
+    }
+
+    /// Answers a request as it stands, without decoding: the raw response, streamed.
+    ///
+    /// - Throws: `ExchangeError`, or `CancellationError`.
+    public func respond(to request: CacheRequest) async throws -> CacheResponse {
+        try await engine.respond(to: request)
+    }
+
+    /// The request that an endpoint stands for, with this client's defaults.
+    ///
+    /// - Throws: ``HoldfastError`` with code `invalidURL` or `encodingFailed`.
+    public func request(for endpoint: some Endpoint) throws -> CacheRequest {
+        try endpoint.request(defaults: configuration.defaults)
+    }
+}

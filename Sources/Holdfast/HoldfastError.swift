@@ -1,0 +1,104 @@
+import HTTPCache
+public import HTTPTypes
+
+/// Why a request of the request layer has no value.
+public struct HoldfastError: Error, Sendable, CustomStringConvertible {
+    /// What went wrong, for programs. New codes may be added; compare with `==` and keep a way for unknown ones.
+    public struct Code: Sendable, Hashable, CustomStringConvertible {
+        /// The code's name.
+        public let description: String
+        /// Base URL and path of the endpoint make no `http` or `https` URL.
+        public static let invalidURL = Code(description: "invalidURL")
+        /// Parameters or content could not be encoded.
+        public static let encodingFailed = Code(description: "encodingFailed")
+        /// Nothing usable is stored, and the network may not be asked.
+        public static let offlineMiss = Code(description: "offlineMiss")
+        /// What is stored is stale, a directive forbids its use, and the origin may not be asked or cannot be reached.
+        public static let staleForbidden = Code(description: "staleForbidden")
+        /// The origin could not be reached, and nothing usable is stored.
+        public static let originUnreachable = Code(description: "originUnreachable")
+        /// The exchange failed in another way: no HTTP came back, or the request could not be sent.
+        public static let transportFailed = Code(description: "transportFailed")
+        /// The response broke off. Nothing of it was stored.
+        public static let truncated = Code(description: "truncated")
+        /// The response's status is not one that the endpoint accepts; see ``HoldfastError/status`` and ``HoldfastError/body``.
+        public static let status = Code(description: "status")
+        /// The response has no content where a value was expected.
+        public static let noData = Code(description: "noData")
+        /// The content is no value of the expected type; see ``HoldfastError/body``. What is stored stays.
+        public static let decodingFailed = Code(description: "decodingFailed")
+        /// The content is larger than the client accepts.
+        public static let bodyTooLarge = Code(description: "bodyTooLarge")
+        /// The client was closed.
+        public static let closed = Code(description: "closed")
+        /// The caller gave up.
+        public static let cancelled = Code(description: "cancelled")
+    }
+
+    /// See ``Code``.
+    public var code: Code
+    /// What failed, on what, the limit where there is one, and what to do next. It holds no query values or credentials.
+    public var message: String
+    /// The response's status, where there was a response.
+    public var status: HTTPResponse.Status?
+    /// The response's content, where it was read: of a refused status, or of what could not be decoded.
+    public var body: [UInt8]?
+    /// The failure beneath this one.
+    public var cause: (any Error)?
+
+    /// An error of the request layer.
+    public init(
+        code: Code, message: String, status: HTTPResponse.Status? = nil, body: [UInt8]? = nil,
+        cause: (any Error)? = nil
+    ) {
+        self.code = code
+        self.message = message
+        self.status = status
+        self.body = body
+        self.cause = cause
+    }
+
+    /// The message.
+    public var description: String { message }
+}
+
+extension HoldfastError {
+    /// The error as the request layer names it.
+    init(_ error: any Error, target: String) {
+        switch error {
+        case let error as HoldfastError: self = error
+        case is CancellationError: self.init(code: .cancelled, message: "The request for '\(target)' was cancelled.")
+        case let error as ExchangeError:
+            self.init(code: Code(error.code), message: error.message, cause: error.cause ?? error)
+        case BodyStreamError.tooLarge(let limit):
+            self.init(
+                code: .bodyTooLarge,
+                message: "The response for '\(target)' has more than \(limit) bytes, the limit for decoding. "
+                    + "Raise 'maximumBodyBytes', or stream the response.",
+                cause: error)
+        case BodyStreamError.truncated(let expected, let received):
+            self.init(
+                code: .truncated,
+                message: "The response for '\(target)' broke off after \(received) of \(expected) bytes. It was not stored.",
+                cause: error)
+        case let error as TransportError:
+            self.init(
+                code: error.code.isUnreachable ? .truncated : .transportFailed,
+                message: "The response for '\(target)' broke off: \(error.message)", cause: error)
+        default: self.init(code: .transportFailed, message: "The request for '\(target)' failed: \(error)", cause: error)
+        }
+    }
+}
+
+extension HoldfastError.Code {
+    fileprivate init(_ code: ExchangeError.Code) {
+        switch code {
+        case .offlineMiss: self = .offlineMiss
+        case .staleForbidden: self = .staleForbidden
+        case .originUnreachable: self = .originUnreachable
+        case .invalidTarget: self = .invalidURL
+        case .shutDown: self = .closed
+        default: self = .transportFailed
+        }
+    }
+}

@@ -1,0 +1,28 @@
+public import HTTPCache
+public import HTTPCacheSemantics
+public import HTTPTypes
+
+/// A value on its way to the caller, and where it comes from.
+public struct Emission<Value: Sendable>: Sendable {
+    /// The decoded content.
+    public var value: Value
+    /// `store`: a stored response. `network`: the origin answered, with this content or with a 304 that confirmed the stored one.
+    public var source: CacheResponse.Source
+    /// How long ago the origin generated the response or last confirmed it. RFC 9111 §4.2.3
+    public var age: Duration
+    /// Past its freshness lifetime, or invalidated. Never so from the network.
+    public var isStale: Bool
+    /// The same content as the stored value that was emitted before: nothing to redraw.
+    public var isUnchanged: Bool
+    /// The response's status.
+    public var status: HTTPResponse.Status
+    /// How the exchange ended, in the words of RFC 9211.
+    public var outcome: CacheOutcome
+
+    /// The same emission of another value.
+    public func map<Other: Sendable>(_ transform: (Value) throws -> Other) rethrows -> Emission<Other> {
+        Emission<Other>(
+            value: try transform(value), source: source, age: age, isStale: isStale, isUnchanged: isUnchanged,
+            status: status, outcome: outcome)
+    }
+}

@@ -1,0 +1,48 @@
+import Synchronization
+
+/// Holds whoever waits until it is opened: for tests that decide what happens first.
+public final class Gate: Sendable {
+    private struct State {
+        var isOpen = false
+        var waiting: [Int: CheckedContinuation<Void, any Error>] = [:]
+        var next = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// A closed gate.
+    public init() {}
+
+    /// Lets through everyone who waits, and everyone after them.
+    public func open() {
+        let waiting = state.withLock { state in
+            state.isOpen = true
+            defer { state.waiting = [:] }
+            return Array(state.waiting.values)
+        }
+        for waiter in waiting { waiter.resume() }
+    }
+
+    /// Waits for ``open()``.
+    ///
+    /// - Throws: `CancellationError` when the waiting task is cancelled.
+    public func wait() async throws {
+        let id = state.withLock { state in
+            defer { state.next += 1 }
+            return state.next
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let result: Result<Void, any Error>? = state.withLock { state in
+                    if state.isOpen { return .success(()) }
+                    if Task.isCancelled { return .failure(CancellationError()) }
+                    state.waiting[id] = continuation
+                    return nil
+                }
+                if let result { continuation.resume(with: result) }
+            }
+        } onCancel: {
+            state.withLock { $0.waiting.removeValue(forKey: id) }?.resume(throwing: CancellationError())
+        }
+    }
+}

@@ -1,0 +1,38 @@
+/// Where a head belongs: the numbers of its row, which its checksum covers too.
+///
+/// Damage to a row's body number would otherwise answer one request with another's body, each chunk of it intact.
+package struct HeadBinding: Sendable, Hashable {
+    /// What a head describes; the second octet of every head.
+    package enum Kind: UInt8, Sendable {
+        case response = 0
+        case object = 1
+    }
+
+    package var entryID: Int64
+    package var keyHash: Int64
+    package var bodyID: Int64
+    package var bodyLength: Int64
+
+    package init(entryID: Int64, keyHash: Int64, bodyID: Int64, bodyLength: Int64) {
+        self.entryID = entryID
+        self.keyHash = keyHash
+        self.bodyID = bodyID
+        self.bodyLength = bodyLength
+    }
+
+    /// The seed of the head's checksum.
+    var seed: UInt64 {
+        withUnsafeBytes(of: (entryID.littleEndian, keyHash.littleEndian, bodyID.littleEndian, bodyLength.littleEndian))
+        {
+            XXHash64.hash($0)
+        }
+    }
+
+    /// The octets before the checksum, when it is theirs.
+    static func verified(_ octets: UnsafeRawBufferPointer, seed: UInt64) -> UnsafeRawBufferPointer? {
+        guard octets.count >= 8 else { return nil }
+        let content = UnsafeRawBufferPointer(rebasing: octets[..<(octets.count - 8)])
+        let checksum = UInt64(littleEndian: octets.loadUnaligned(fromByteOffset: content.count, as: UInt64.self))
+        return XXHash64.hash(content, seed: seed) == checksum ? content : nil
+    }
+}

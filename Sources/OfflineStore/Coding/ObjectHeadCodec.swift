@@ -1,0 +1,42 @@
+/// What is kept about a Codable object beside its octets.
+package struct ObjectHead: Sendable, Hashable {
+    /// The coder's media type.
+    package var contentType: String
+    /// The Swift type it was encoded from, for reports only.
+    package var typeName: String
+
+    package init(contentType: String, typeName: String) {
+        self.contentType = contentType
+        self.typeName = typeName
+    }
+}
+
+/// An object's head on disk; made like ``StoredHeadCodec``.
+package enum ObjectHeadCodec {
+    /// The version of the encoding; the first octet.
+    package static let version: UInt8 = 1
+
+    /// Encodes a head for its place.
+    package static func encode(_ head: ObjectHead, binding: HeadBinding) -> [UInt8] {
+        var writer = OctetWriter(reservingCapacity: 64)
+        writer.write(version)
+        writer.write(HeadBinding.Kind.object.rawValue)
+        writer.write(prefixed: head.contentType)
+        writer.write(prefixed: head.typeName)
+        writer.write(XXHash64.hash(writer.octets, seed: binding.seed))
+        return writer.octets
+    }
+
+    /// Decodes a head read from its place; `nil` when it is damaged, of an unknown version, or belongs elsewhere.
+    package static func decode(_ octets: UnsafeRawBufferPointer, binding: HeadBinding) -> ObjectHead? {
+        guard let content = HeadBinding.verified(octets, seed: binding.seed) else { return nil }
+        var reader = OctetReader(content)
+        guard reader.read(UInt8.self) == version,
+            reader.read(UInt8.self) == HeadBinding.Kind.object.rawValue,
+            let contentType = reader.readPrefixedText(),
+            let typeName = reader.readPrefixedText(),
+            reader.remaining == 0
+        else { return nil }
+        return ObjectHead(contentType: contentType, typeName: typeName)
+    }
+}

@@ -1,0 +1,87 @@
+/// XXH64: the checksum of chunks, heads and sidecar slots.
+///
+/// Chosen over a CRC because it is as fast as memory in plain Swift (CRC-32C needs an instruction that Swift has no
+/// name for, zlib another system library), has 64 bits (a damaged chunk passes once in 2⁶⁴), and takes a seed: each
+/// chunk's seed is its place, so that a chunk written to the wrong place is damage too. It guards against accidents, not
+/// against somebody who writes to the file.
+///
+/// <https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md>
+package enum XXHash64 {
+    private static let prime1: UInt64 = 0x9E37_79B1_85EB_CA87
+    private static let prime2: UInt64 = 0xC2B2_AE3D_27D4_EB4F
+    private static let prime3: UInt64 = 0x1656_67B1_9E37_79F9
+    private static let prime4: UInt64 = 0x85EB_CA77_C2B2_AE63
+    private static let prime5: UInt64 = 0x27D4_EB2F_1656_67C5
+
+    /// The hash of some octets under a seed.
+    package static func hash(_ octets: UnsafeRawBufferPointer, seed: UInt64 = 0) -> UInt64 {
+        let count = octets.count
+        var offset = 0
+        var hash: UInt64
+        if count >= 32 {
+            var lane1 = seed &+ prime1 &+ prime2
+            var lane2 = seed &+ prime2
+            var lane3 = seed
+            var lane4 = seed &- prime1
+            while offset &+ 32 <= count {
+                lane1 = round(lane1, word(octets, offset))
+                lane2 = round(lane2, word(octets, offset &+ 8))
+                lane3 = round(lane3, word(octets, offset &+ 16))
+                lane4 = round(lane4, word(octets, offset &+ 24))
+                offset &+= 32
+            }
+            hash = rotate(lane1, 1) &+ rotate(lane2, 7) &+ rotate(lane3, 12) &+ rotate(lane4, 18)
+            hash = merge(hash, lane1)
+            hash = merge(hash, lane2)
+            hash = merge(hash, lane3)
+            hash = merge(hash, lane4)
+        } else {
+            hash = seed &+ prime5
+        }
+        hash &+= UInt64(count)
+        while offset &+ 8 <= count {
+            hash = rotate(hash ^ round(0, word(octets, offset)), 27) &* prime1 &+ prime4
+            offset &+= 8
+        }
+        if offset &+ 4 <= count {
+            let half = UInt64(UInt32(littleEndian: octets.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
+            hash = rotate(hash ^ (half &* prime1), 23) &* prime2 &+ prime3
+            offset &+= 4
+        }
+        while offset < count {
+            hash = rotate(hash ^ (UInt64(octets[offset]) &* prime5), 11) &* prime1
+            offset &+= 1
+        }
+        hash ^= hash >> 33
+        hash &*= prime2
+        hash ^= hash >> 29
+        hash &*= prime3
+        hash ^= hash >> 32
+        return hash
+    }
+
+    /// The hash of some octets under a seed.
+    package static func hash(_ octets: [UInt8], seed: UInt64 = 0) -> UInt64 {
+        octets.withUnsafeBytes { hash($0, seed: seed) }
+    }
+
+    @inline(__always)
+    private static func word(_ octets: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
+        UInt64(littleEndian: octets.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
+
+    @inline(__always)
+    private static func rotate(_ value: UInt64, _ bits: UInt64) -> UInt64 {
+        (value &<< bits) | (value &>> (64 &- bits))
+    }
+
+    @inline(__always)
+    private static func round(_ lane: UInt64, _ input: UInt64) -> UInt64 {
+        rotate(lane &+ input &* prime2, 31) &* prime1
+    }
+
+    @inline(__always)
+    private static func merge(_ hash: UInt64, _ lane: UInt64) -> UInt64 {
+        (hash ^ round(0, lane)) &* prime1 &+ prime4
+    }
+}

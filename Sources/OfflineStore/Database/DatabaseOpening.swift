@@ -1,0 +1,160 @@
+import GRDB
+import GRDBSQLite
+import HoldfastMigrations
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// How connections are opened, and how a database is made.
+enum DatabaseOpening {
+    /// What a database's one row says.
+    struct Row: Sendable {
+        var secrets: StoreSecrets
+        var nextID: Int64
+        var sequence: Int64
+        var responseFloor: Int64
+        var objectFloor: Int64
+        var recency: Int64
+        var schemaVersion: Int32
+    }
+
+    /// The writer's connection.
+    static func writer(path: String, limits: StoreLimits) throws -> DatabaseQueue {
+        var configuration = configuration(label: "holdfast.store.writer")
+        // Everybody who reads does so in moments; half a second is for one that was stopped in between.
+        configuration.busyMode = .timeout(0.5)
+        // A transaction that cannot even be rolled back is an error to throw, and no reason to stop the process.
+        configuration.allowsUnsafeTransactions = true
+        configuration.prepareDatabase { database in
+            try persistLog(database)
+            let connection = Connection(database)
+            try connection.run("PRAGMA page_size = 8192")
+            try connection.run("PRAGMA auto_vacuum = INCREMENTAL")
+            try connection.run("PRAGMA wal_autocheckpoint = 0")
+            try connection.run("PRAGMA synchronous = NORMAL")
+            try connection.run("PRAGMA journal_size_limit = \(limits.checkpoint)")
+            try connection.run("PRAGMA temp_store = MEMORY")
+            try connection.run("PRAGMA mmap_size = 0")
+            try connection.run("PRAGMA cache_size = -16384")
+            try connection.run("PRAGMA secure_delete = \(limits.securelyDeletes ? "ON" : "OFF")")
+            try connection.run("PRAGMA trusted_schema = OFF")
+        }
+        return try DatabaseQueue(path: path, configuration: configuration)
+    }
+
+    /// A reading connection.
+    ///
+    /// - Parameter isImmutable: nobody can write the file, and there is no log to read.
+    static func reader(path: String, isImmutable: Bool = false) throws -> DatabaseQueue {
+        var configuration = configuration(label: "holdfast.store.reader")
+        configuration.readonly = true
+        configuration.busyMode = .timeout(5)
+        configuration.allowsUnsafeTransactions = true
+        configuration.prepareDatabase { database in
+            try persistLog(database)
+            let connection = Connection(database)
+            try connection.run("PRAGMA mmap_size = 0")
+            try connection.run("PRAGMA temp_store = MEMORY")
+            try connection.run("PRAGMA cache_size = -4096")
+            try connection.run("PRAGMA trusted_schema = OFF")
+        }
+        guard isImmutable else { return try DatabaseQueue(path: path, configuration: configuration) }
+        let escaped = path.utf8.map { octet -> String in
+            switch octet {
+            case UInt8(ascii: "%"), UInt8(ascii: "?"), UInt8(ascii: "#"): "%" + String(octet, radix: 16)
+            default: String(UnicodeScalar(octet))
+            }
+        }
+        let isASCII = path.utf8.allSatisfy { $0 < 128 }
+        return try DatabaseQueue(
+            path: "file:\(isASCII ? escaped.joined() : path)?immutable=1",
+            configuration: configuration
+        )
+    }
+
+    private static func configuration(label: String) -> GRDB.Configuration {
+        var configuration = GRDB.Configuration()
+        configuration.label = label
+        configuration.foreignKeysEnabled = false
+        return configuration
+    }
+
+    /// Keeps the log when the last connection closes: removing it would pull it from under a process that opens just then.
+    private static func persistLog(_ database: Database) throws {
+        var isPersistent: Int32 = 1
+        guard let pointer = database.sqliteConnection else { return }
+        let code = sqlite3_file_control(pointer, "main", SQLITE_FCNTL_PERSIST_WAL, &isPersistent)
+        guard code == SQLITE_OK else { throw SQLiteFailure(code: code, connection: pointer) }
+    }
+
+    /// Makes a new database: whole and synced when this returns, and named by nothing yet.
+    ///
+    /// Identity and schema are written before the switch to a write-ahead log, so that the file's header alone says whose it is.
+    static func create(path: String, limits: StoreLimits, secrets: StoreSecrets, firstID: Int64, sequence: Int64) throws
+    {
+        // Made here and not by SQLite: then the mode is ours, and log and index take it over.
+        _ = try FileHandle(path: path, flags: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
+        let queue = try writer(path: path, limits: limits)
+        defer { try? queue.close() }
+        try queue.writeWithoutTransaction { database in
+            let connection = Connection(database)
+            try connection.run("PRAGMA synchronous = FULL")
+            try connection.run("PRAGMA application_id = \(Migrations.applicationID)")
+            try migrate(connection, from: 0)
+            let statement = try connection.prepare(
+                """
+                INSERT INTO store (id, key_secret, credential_secret, next_id, sequence, log_floor, response_floor, object_floor)
+                VALUES (1, ?1, ?2, ?3, ?4, ?4, 0, 0)
+                """
+            )
+            statement.bind(1, secrets.key)
+            statement.bind(2, secrets.credential)
+            statement.bind(3, firstID)
+            statement.bind(4, sequence)
+            try statement.run()
+            try connection.run("PRAGMA journal_mode = WAL")
+        }
+    }
+
+    /// Applies the steps that a database lacks, each in a transaction of its own.
+    static func migrate(_ connection: Connection, from version: Int32) throws {
+        for step in Migrations.all where step.version > version {
+            try connection.run("BEGIN IMMEDIATE")
+            do {
+                try connection.database.execute(sql: step.sql)
+                try connection.run("PRAGMA user_version = \(step.version)")
+                try connection.run("COMMIT")
+            } catch {
+                if connection.isInTransaction { try? connection.run("ROLLBACK") }
+                throw error
+            }
+        }
+    }
+
+    /// Reads the one row; an error of damage when it cannot be.
+    static func row(_ connection: Connection) throws -> Row {
+        let version = try connection.integer("PRAGMA user_version") ?? 0
+        let recency = try connection.integer("SELECT max(recency) FROM entry WHERE is_pinned = 0") ?? 0
+        let statement = try connection.prepare(
+            """
+            SELECT key_secret, credential_secret, next_id, sequence, response_floor, object_floor FROM store WHERE id = 1
+            """
+        )
+        defer { statement.reset() }
+        guard try statement.step() else { throw WriteContext.missingRow }
+        return Row(
+            secrets: StoreSecrets(key: statement.octets(0), credential: statement.octets(1)),
+            nextID: statement.integer(2),
+            sequence: statement.integer(3),
+            responseFloor: statement.integer(4),
+            objectFloor: statement.integer(5),
+            recency: recency,
+            schemaVersion: Int32(truncatingIfNeeded: version)
+        )
+    }
+}

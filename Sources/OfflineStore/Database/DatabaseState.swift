@@ -1,0 +1,70 @@
+import HTTPCacheSemantics
+import Synchronization
+
+/// The secrets of a store, made with it and kept in its database.
+struct StoreSecrets: Sendable {
+    /// 16 octets for the hash of keys.
+    var key: [UInt8]
+    /// 32 octets for the HMAC of credentials.
+    var credential: [UInt8]
+
+    static func random() -> StoreSecrets {
+        var generator = SystemRandomNumberGenerator()
+        func octets(_ count: Int) -> [UInt8] {
+            (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        }
+        return StoreSecrets(key: octets(16), credential: octets(32))
+    }
+}
+
+/// What the writer and the readers of one database share in memory.
+final class DatabaseState: Sendable {
+    /// What a hash is of; the same octets in two domains have different hashes.
+    enum Domain: UInt64 {
+        case responseKey = 0
+        case objectKey = 1
+        case target = 2
+    }
+
+    let secrets: StoreSecrets
+    let limits: StoreLimits
+    let leases = LeaseTable()
+    let recency: RecencyLog
+    /// Responses stored under a smaller sequence number count as invalidated.
+    let responseFloor: Atomic<Int64>
+    /// Objects stored under a smaller sequence number count as expired.
+    let objectFloor: Atomic<Int64>
+
+    private let latest = Atomic<Int64>(0)
+    private let sipHash: SipHash
+    private let seam: (@Sendable ([UInt8]) -> UInt64)?
+
+    init?(
+        secrets: StoreSecrets,
+        limits: StoreLimits,
+        recency: Int64,
+        responseFloor: Int64,
+        objectFloor: Int64,
+        keyHash seam: (@Sendable ([UInt8]) -> UInt64)?
+    ) {
+        guard let sipHash = SipHash(secret: secrets.key), secrets.credential.count >= 32 else { return nil }
+        self.secrets = secrets
+        self.limits = limits
+        self.sipHash = sipHash
+        self.seam = seam
+        self.recency = RecencyLog(last: recency)
+        self.responseFloor = Atomic(responseFloor)
+        self.objectFloor = Atomic(objectFloor)
+    }
+
+    func hash(_ octets: [UInt8], _ domain: Domain) -> Int64 {
+        Int64(bitPattern: seam?(octets) ?? sipHash.hash(octets, domain: domain.rawValue))
+    }
+
+    /// The latest instant that anybody passed in: what "last used" says, since a lookup passes none.
+    var latestInstant: Int64 { latest.load(ordering: .relaxed) }
+
+    func observe(_ instant: Timestamp) {
+        latest.store(instant.milliseconds, ordering: .relaxed)
+    }
+}

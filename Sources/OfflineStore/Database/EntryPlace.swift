@@ -1,0 +1,39 @@
+/// Where a stored thing is: its row and its body.
+struct EntryPlace {
+    var id: Int64
+    var bodyID: Int64
+    var bodyLength: Int64
+
+    init(id: Int64, bodyID: Int64, bodyLength: Int64) {
+        self.id = id
+        self.bodyID = bodyID
+        self.bodyLength = bodyLength
+    }
+
+    /// From the first three columns of a row.
+    init(_ statement: SQLStatement) {
+        self.init(id: statement.integer(0), bodyID: statement.integer(1), bodyLength: statement.integer(2))
+    }
+}
+
+/// What kind of thing an entry is, as the table says it.
+enum EntryKind: Int64, Sendable {
+    case response = 0
+    case object = 1
+}
+
+/// An entry on its way into the table.
+struct EntryDraft: Sendable {
+    var kind: EntryKind
+    var keyHash: Int64
+    var key: [UInt8]
+    var variant: [UInt8]
+    var targetHash: Int64?
+    var isInvalidated: Bool
+    var isUsableStale: Bool
+    var storedAt: Int64
+    var expiresAt: Int64
+    var bodyLength: Int64
+    /// The head for its place, which is known once its number is.
+    var head: @Sendable (HeadBinding) -> [UInt8]
+}

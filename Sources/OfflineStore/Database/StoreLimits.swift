@@ -1,0 +1,56 @@
+/// The numbers that follow from a configuration.
+struct StoreLimits: Sendable {
+    static let chunkLength = 65_536
+    /// Chunks in one body at most: their index is 16 bits of their row's number.
+    static let chunksPerBody = 65_536
+    static let pageSize: Int64 = 8192
+    /// Rows and index entries of one stored thing, roughly.
+    static let entryOverhead: Int64 = 320
+    /// The lock, the sidecar, `CURRENT` and the log's index.
+    static let fixedFiles: Int64 = 128 * 1024
+
+    /// Octets the folder may take.
+    var budget: Int64
+    /// Octets one stored thing may have.
+    var maximumObject: Int64
+    /// Octets of a body in one transaction at most.
+    var transaction: Int
+    /// Octets written to the log before a checkpoint.
+    var checkpoint: Int64
+    /// Octets that wait for the writer before new responses are declined.
+    var pending: Int
+    var variantsPerKey: Int
+    var invalidationLog: Int64
+    var readerCount: Int
+    var securelyDeletes: Bool
+
+    var highWater: Int64 { budget / 100 * 95 }
+    var lowWater: Int64 { budget / 100 * 90 }
+
+    init(_ configuration: CacheManager.Configuration) throws {
+        guard configuration.budget >= CacheManager.Configuration.minimumBudget else {
+            throw StoreError(
+                code: .invalidConfiguration,
+                message: "The budget of '\(configuration.budget)' octets is too small for a store; "
+                    + "the least is \(CacheManager.Configuration.minimumBudget). Raise 'budget'."
+            )
+        }
+        guard (1...64).contains(configuration.readerCount) else {
+            throw StoreError(
+                code: .invalidConfiguration,
+                message:
+                    "'\(configuration.readerCount)' reading connections are not possible; choose 1 to 64 for 'readerCount'."
+            )
+        }
+        budget = configuration.budget
+        maximumObject = min(budget / 8, Int64(Self.chunkLength * Self.chunksPerBody))
+        let share = Int(min(budget / 32, 4 << 20)) / Self.chunkLength * Self.chunkLength
+        transaction = max(Self.chunkLength, share)
+        checkpoint = configuration.checkpointThreshold ?? max(512 * 1024, min(budget / 16, 16 << 20))
+        pending = configuration.maximumPendingBytes
+        variantsPerKey = max(1, configuration.maximumVariantsPerKey)
+        invalidationLog = Int64(max(16, configuration.invalidationLogLength))
+        readerCount = configuration.readerCount
+        securelyDeletes = configuration.securelyDeletes
+    }
+}

@@ -1,0 +1,133 @@
+import HTTPCache
+import HTTPCacheSemantics
+
+/// Invalidations: one sequence, one bounded log, checked inside the commit of every fill.
+extension WriteContext {
+    private enum LogScope: Int64 {
+        case all = 0
+        case target = 1
+        case key = 2
+    }
+
+    /// Whether an invalidation after `fence` was about this key or target.
+    ///
+    /// When the log no longer reaches back to the fence, the answer is that there was one.
+    func isInvalidated(after fence: InvalidationSequence, keyHash: Int64, targetHash: Int64) throws -> Bool {
+        let (last, logFloor) = try sequence()
+        if fence.number >= last { return false }
+        if fence.number < logFloor { return true }
+        let found = try connection.integer(
+            """
+            SELECT 1 FROM invalidation WHERE sequence > ?1
+                AND (scope = 0 OR (scope = 1 AND hash = ?2) OR (scope = 2 AND hash = ?3)) LIMIT 1
+            """,
+            fence.number,
+            targetHash,
+            keyHash
+        )
+        return found != nil
+    }
+
+    /// Takes the next number of the sequence and applies an invalidation of responses.
+    func invalidate(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) throws -> Int64 {
+        switch scope {
+        case .all:
+            let number = try nextInvalidation(.all, hash: 0, at: now)
+            if keepingForOffline {
+                try connection.run("UPDATE store SET response_floor = ?1 WHERE id = 1", number)
+                noteFloors(response: number)
+            } else {
+                try removeAll(.response)
+            }
+            return number
+        case .key(let key):
+            let hash = state.hash(key.bytes, .responseKey)
+            let number = try nextInvalidation(.key, hash: hash, at: now)
+            let places = try responses(
+                "SELECT id, body_id, body_length, key FROM entry WHERE key_hash = ?1 AND kind = 0",
+                hash
+            ) {
+                $0 == key.bytes
+            }
+            try apply(to: places, keepingForOffline: keepingForOffline)
+            return number
+        case .target(let target):
+            let hash = state.hash(target.canonicalBytes, .target)
+            let number = try nextInvalidation(.target, hash: hash, at: now)
+            let places = try responses(
+                "SELECT id, body_id, body_length, key FROM entry WHERE target_hash = ?1 AND kind = 0",
+                hash
+            ) {
+                CacheKey(bytes: $0)?.components.target == target
+            }
+            try apply(to: places, keepingForOffline: keepingForOffline)
+            return number
+        }
+    }
+
+    /// Distrusts everything at once: after invalidations may have been lost.
+    ///
+    /// - Parameter known: the highest number that anybody remembers.
+    func softExpireEverything(above known: Int64, at now: Timestamp) throws {
+        let last = try sequence().last
+        try connection.run("UPDATE store SET sequence = max(sequence, ?1) WHERE id = 1", known)
+        let number = try nextInvalidation(.all, hash: 0, at: now)
+        // The numbers between are those of the invalidations that were lost: fills from before them are refused.
+        try connection.run(
+            "UPDATE store SET response_floor = ?1, object_floor = ?1, log_floor = max(log_floor, ?2) WHERE id = 1",
+            number,
+            max(last, known)
+        )
+        noteFloors(response: number, object: number)
+    }
+
+    /// Removes every entry of a kind; the bodies go with the sweep.
+    func removeAll(_ kind: EntryKind) throws {
+        try connection.run(
+            "INSERT OR IGNORE INTO garbage (body_id) SELECT body_id FROM entry WHERE kind = ?1 AND body_length > 0",
+            kind.rawValue
+        )
+        try connection.run("DELETE FROM entry WHERE kind = ?1", kind.rawValue)
+        requestSweep()
+    }
+
+    private func nextInvalidation(_ scope: LogScope, hash: Int64, at now: Timestamp) throws -> Int64 {
+        let number = try sequence().last + 1
+        try connection.run("UPDATE store SET sequence = ?1 WHERE id = 1", number)
+        try connection.run(
+            "INSERT INTO invalidation (sequence, scope, hash, at) VALUES (?1, ?2, ?3, ?4)",
+            number,
+            scope.rawValue,
+            hash,
+            now.milliseconds
+        )
+        let floor = number - state.limits.invalidationLog
+        if floor > 0 {
+            try connection.run("DELETE FROM invalidation WHERE sequence <= ?1", floor)
+            try connection.run("UPDATE store SET log_floor = max(log_floor, ?1) WHERE id = 1", floor)
+        }
+        noteInvalidation(number)
+        return number
+    }
+
+    private func responses(_ sql: String, _ hash: Int64, where matches: ([UInt8]) -> Bool) throws -> [EntryPlace] {
+        let statement = try connection.prepare(sql)
+        defer { statement.reset() }
+        statement.bind(1, hash)
+        var places: [EntryPlace] = []
+        while try statement.step() {
+            if matches(statement.octets(3)) { places.append(EntryPlace(statement)) }
+        }
+        return places
+    }
+
+    private func apply(to places: [EntryPlace], keepingForOffline: Bool) throws {
+        for place in places {
+            if keepingForOffline {
+                try connection.run("UPDATE entry SET is_invalidated = 1 WHERE id = ?1", place.id)
+            } else {
+                try remove(place)
+            }
+        }
+    }
+}

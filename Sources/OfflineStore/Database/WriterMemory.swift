@@ -1,0 +1,24 @@
+/// What the writer remembers between transactions.
+///
+/// `@unchecked Sendable`: every access happens on the writer connection's serial dispatch queue, inside `StoreWriter.drain` or inside
+/// a synchronous write of ``StoreWriter/close()``, so there are never two at a time.
+final class WriterMemory: @unchecked Sendable {
+    /// The next number for an entry and its body.
+    var nextID: Int64
+    /// Numbers below this one are set aside on disk.
+    var reservedID: Int64
+    /// Pages written to the log since the last complete checkpoint.
+    var pagesSinceCheckpoint: Int64 = 0
+    /// Where the sweep goes on.
+    var sweepCursor: Int64 = 0
+    var wantsSweep = true
+    var wantsVacuum = false
+    var wantsCheckpoint = false
+    /// Above the high-water mark, and not yet below the low one.
+    var isEvicting = false
+
+    init(nextID: Int64) {
+        self.nextID = nextID
+        self.reservedID = nextID
+    }
+}

@@ -1,0 +1,62 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The one writer's claim on a folder: `flock` on the file `lock`, which holds the writer's pid and name.
+///
+/// The kernel lets go of it when the process ends, however it ends; what the file says is only for messages.
+final class FolderLock: Sendable {
+    private let handle: FileHandle
+
+    /// - Throws: ``StoreError`` with `inUse`, naming the holder, or `unwritable`.
+    init(path: String, folder: String) throws {
+        do {
+            handle = try FileHandle(path: path, flags: O_RDWR | O_CREAT | O_NOFOLLOW)
+        } catch let failure as SystemFailure {
+            throw failure.storeError
+        }
+        guard flock(handle.descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            guard errno == EWOULDBLOCK else { throw SystemFailure("lock", path).storeError }
+            throw StoreError(
+                code: .inUse,
+                message: "The store '\(folder)' is being written by \(Self.holder(in: handle)). "
+                    + "One process writes at a time: stop that one, or open the store read-only."
+            )
+        }
+        do {
+            try handle.truncate(to: 0)
+            try handle.write(Array("\(getpid()) \(Self.processName)\n".utf8), at: 0)
+        } catch let failure as SystemFailure {
+            throw failure.storeError
+        }
+    }
+
+    /// Lets go.
+    ///
+    /// The file stays: removing it would let two processes hold two files of one name.
+    func release() {
+        try? handle.truncate(to: 0)
+        flock(handle.descriptor, LOCK_UN)
+    }
+
+    private static func holder(in handle: FileHandle) -> String {
+        guard let octets = try? handle.read(count: 256, at: 0), !octets.isEmpty else { return "another process" }
+        let words = String(decoding: octets, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+        guard let first = words.first, let pid = Int32(first) else { return "another process" }
+        if pid == getpid() { return "this process already (pid \(pid))" }
+        let name = words.dropFirst().joined(separator: " ")
+        return name.isEmpty ? "the process with pid \(pid)" : "'\(name)' (pid \(pid))"
+    }
+
+    private static var processName: String {
+        let path = CommandLine.arguments.first ?? ""
+        let name = path.split(separator: "/").last ?? ""
+        return String(
+            name.unicodeScalars.filter { $0.isASCII && $0.value > 32 && $0.value < 127 }.prefix(64).map(Character.init)
+        )
+    }
+}

@@ -1,0 +1,62 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The number of the last invalidation, kept beside the database and synced.
+///
+/// SQLite drops the tail of a write-ahead log whose bits flipped without a word. If invalidations were in that tail, the
+/// database opens with a smaller number than the one here, and the store knows that it must trust nothing it holds.
+///
+/// Two slots, 4 KiB apart, written in turn and each with a checksum: a torn write leaves the other one whole.
+final class SequenceSidecar: Sendable {
+    private static let magic: UInt64 = 0x3153_5146_5348_4C44
+    private static let slotLength = 24
+    private static let slotDistance: Int64 = 4096
+
+    private let handle: FileHandle
+
+    /// Opens the sidecar, and makes it where there is none.
+    init(path: String) throws {
+        handle = try FileHandle(path: path, flags: O_RDWR | O_CREAT | O_NOFOLLOW)
+    }
+
+    /// The number on disk; `nil` when neither slot is whole.
+    func read() throws -> Int64? {
+        let first = Self.decode(try handle.read(count: Self.slotLength, at: 0))
+        let second = Self.decode(try handle.read(count: Self.slotLength, at: Self.slotDistance))
+        switch (first, second) {
+        case (let first?, let second?): return max(first, second)
+        case (let number?, nil), (nil, let number?): return number
+        case (nil, nil): return nil
+        }
+    }
+
+    /// Writes a number over the older slot; it is on the disk when this returns.
+    func write(_ number: Int64) throws {
+        try handle.write(Self.encode(number), at: (number & 1) * Self.slotDistance)
+        try handle.synchronize()
+    }
+
+    private static func encode(_ number: Int64) -> [UInt8] {
+        var writer = OctetWriter(reservingCapacity: slotLength)
+        writer.write(magic)
+        writer.write(number)
+        writer.write(XXHash64.hash(writer.octets))
+        return writer.octets
+    }
+
+    private static func decode(_ octets: [UInt8]) -> Int64? {
+        octets.withUnsafeBytes { octets in
+            guard octets.count == slotLength, let content = HeadBinding.verified(octets, seed: 0) else { return nil }
+            var reader = OctetReader(content)
+            guard reader.read(UInt64.self) == magic, let number = reader.read(Int64.self), number >= 0 else {
+                return nil
+            }
+            return number
+        }
+    }
+}

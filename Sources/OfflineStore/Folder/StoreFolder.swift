@@ -1,0 +1,106 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A store's folder and the names in it: numbered databases, `CURRENT` naming the live one, `lock`, `sequence`.
+///
+/// A live file is never renamed or removed. `CURRENT` alone is replaced, in one step.
+struct StoreFolder: Sendable {
+    /// The absolute path.
+    let path: String
+
+    var currentPath: String { path + "/CURRENT" }
+    var lockPath: String { path + "/lock" }
+    var sidecarPath: String { path + "/sequence" }
+    private var nextCurrentPath: String { path + "/CURRENT.new" }
+
+    /// Makes a relative path absolute, so that it stays the same folder when the process changes its own.
+    init(path: String) {
+        var path = path
+        if !path.hasPrefix("/"), let here = getcwd(nil, 0) {
+            defer { free(here) }
+            path = String(cString: here) + "/" + path
+        }
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        self.path = path
+    }
+
+    /// What is at the path now.
+    enum Content: Equatable {
+        case absent
+        case empty
+        /// `CURRENT` names this database.
+        case store(number: Int)
+        /// Only files of ours but no `CURRENT`: making the store was cut short, or `CURRENT` was lost.
+        case unnamed(databases: [Int])
+        /// Something else; the text says what.
+        case other(String)
+    }
+
+    func content() throws -> Content {
+        guard let status = try FileStatus(path: path) else { return .absent }
+        guard status.isFolder else { return .other("it is a file, not a folder") }
+        let names = try namesInFolder(path).filter { $0 != "lost+found" }
+        if names.isEmpty { return .empty }
+        if names.contains("CURRENT") {
+            let octets = try FileHandle(path: currentPath, flags: O_RDONLY | O_NOFOLLOW).read(count: 64, at: 0)
+            var text = String(decoding: octets, as: UTF8.self)
+            if text.hasSuffix("\n") { text.removeLast() }
+            guard let number = Self.databaseNumber(text) else {
+                return .other("its file 'CURRENT' names no database of a store")
+            }
+            return .store(number: number)
+        }
+        guard names.allSatisfy(Self.isOurs) else { return .other("it holds other files and no file 'CURRENT'") }
+        return .unnamed(databases: names.compactMap(Self.databaseNumber).sorted())
+    }
+
+    func databasePath(_ number: Int) -> String {
+        path + "/" + Self.databaseName(number)
+    }
+
+    /// The numbers of all databases in the folder, ascending.
+    func databases() throws -> [Int] {
+        try namesInFolder(path).compactMap(Self.databaseNumber).sorted()
+    }
+
+    /// Makes `CURRENT` name a database: at once, and for good when this returns.
+    func setCurrent(_ number: Int) throws {
+        let handle = try FileHandle(path: nextCurrentPath, flags: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
+        try handle.write(Array((Self.databaseName(number) + "\n").utf8), at: 0)
+        try handle.synchronize()
+        guard rename(nextCurrentPath, currentPath) == 0 else { throw SystemFailure("replace", currentPath) }
+        try synchronizeFolder(path)
+    }
+
+    /// Octets of a database with its log and index.
+    func size(ofDatabase number: Int) -> Int64 {
+        let path = databasePath(number)
+        return ["", "-wal", "-shm", "-journal"].reduce(0) { sum, ending in
+            sum + ((try? FileStatus(path: path + ending))?.size ?? 0)
+        }
+    }
+
+    static func databaseName(_ number: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits + ".sqlite"
+    }
+
+    /// The number in a name such as `0001.sqlite`; `nil` for every other name.
+    static func databaseNumber(_ name: String) -> Int? {
+        guard name.hasSuffix(".sqlite"), let number = Int(name.dropLast(7)), number > 0 else { return nil }
+        return databaseName(number) == name ? number : nil
+    }
+
+    private static func isOurs(_ name: String) -> Bool {
+        if ["lock", "sequence", "CURRENT", "CURRENT.new"].contains(name) { return true }
+        for ending in ["", "-wal", "-shm", "-journal"] where name.hasSuffix(ending) {
+            if databaseNumber(String(name.dropLast(ending.count))) != nil { return true }
+        }
+        return false
+    }
+}

@@ -1,0 +1,135 @@
+import HTTPCacheSemantics
+import HoldfastMigrations
+import Logging
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// From a path to an open store: everything that can be wrong with the path is found out before anything is written.
+enum StoreOpening {
+    static func openForWriting(
+        at path: String,
+        configuration: CacheManager.Configuration,
+        now: Timestamp,
+        logger: Logger
+    ) throws -> StoreCore {
+        let limits = try StoreLimits(configuration)
+        let folder = StoreFolder(path: path)
+        return try translatingErrors(folder) {
+            let before = try examine(folder)
+            if before == .absent { try makeFolder(folder.path) }
+            if before == .empty { try restrict(folder) }
+            let lock = try FolderLock(path: folder.lockPath, folder: folder.path)
+            do {
+                // Another process may have been here between the first look and the lock.
+                let content = try examine(folder)
+                let sidecar = try SequenceSidecar(path: folder.sidecarPath)
+                let settings = StoreDatabase.Settings(
+                    limits: limits,
+                    keyHash: configuration.keyHash,
+                    logger: logger,
+                    lock: lock
+                )
+                let core = StoreCore(folder: folder, settings: settings, sidecar: sidecar, isReadOnly: false)
+                switch content {
+                case .store(let number):
+                    try core.openCurrent(number, now: now)
+                case .unnamed(let databases):
+                    if let last = try databases.last(where: { try isOurs(folder.databasePath($0)) }) {
+                        try folder.setCurrent(last)
+                        try core.openCurrent(last, now: now)
+                    } else {
+                        try core.openCurrent(nil, now: now)
+                    }
+                case .absent, .empty, .other:
+                    try core.openCurrent(nil, now: now)
+                }
+                return core
+            } catch {
+                lock.release()
+                throw error
+            }
+        }
+    }
+
+    static func openForReading(
+        at path: String,
+        configuration: CacheManager.Configuration,
+        now: Timestamp,
+        logger: Logger
+    ) throws -> StoreCore {
+        let limits = try StoreLimits(configuration)
+        let folder = StoreFolder(path: path)
+        return try translatingErrors(folder) {
+            guard case .store(let number) = try examine(folder) else {
+                throw notAStore(folder, "there is no store in it yet")
+            }
+            guard try isOurs(folder.databasePath(number)) else {
+                throw StoreError(
+                    code: .damaged,
+                    message: "The database '\(folder.databasePath(number))' is damaged. "
+                        + "Open the store for writing once: that sets it aside and starts a new one."
+                )
+            }
+            let settings = StoreDatabase.Settings(limits: limits, keyHash: configuration.keyHash, logger: logger)
+            let core = StoreCore(folder: folder, settings: settings, sidecar: nil, isReadOnly: true)
+            try core.openCurrent(number, now: now)
+            return core
+        }
+    }
+
+    /// Looks without touching.
+    ///
+    /// - Throws: ``StoreError`` with `notAStore`, `foreignDatabase`, `newerSchema` or `unwritable`.
+    private static func examine(_ folder: StoreFolder) throws -> StoreFolder.Content {
+        let content = try folder.content()
+        switch content {
+        case .other(let what): throw notAStore(folder, what)
+        case .store(let number): try check(folder.databasePath(number))
+        case .unnamed(let databases): for number in databases { try check(folder.databasePath(number)) }
+        case .absent, .empty: break
+        }
+        return content
+    }
+
+    private static func check(_ path: String) throws {
+        switch try DatabaseHeader(path: path) {
+        case .foreign:
+            // SQLite writes the header last: a database of ours that was being made may not have its own yet.
+            if try FileStatus(path: path + "-journal")?.size ?? 0 > 0 { return }
+            throw StoreError(
+                code: .foreignDatabase,
+                message:
+                    "The database '\(path)' belongs to another program. Choose another folder. Nothing was changed."
+            )
+        case .ours(let version): try StoreDatabase.checkVersion(version, path: path)
+        case .unreadable, .missing: break
+        }
+    }
+
+    private static func isOurs(_ path: String) throws -> Bool {
+        if case .ours = try DatabaseHeader(path: path) { true } else { false }
+    }
+
+    private static func notAStore(_ folder: StoreFolder, _ what: String) -> StoreError {
+        StoreError(
+            code: .notAStore,
+            message:
+                "'\(folder.path)' is no store: \(what). Choose a store's folder, or an empty or new one. Nothing was changed."
+        )
+    }
+
+    /// What is stored concerns nobody else on the machine.
+    private static func restrict(_ folder: StoreFolder) throws {
+        guard chmod(folder.path, 0o700) == 0 else { throw SystemFailure("restrict the folder", folder.path) }
+    }
+
+    private static func translatingErrors<Result>(_ folder: StoreFolder, _ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch { throw StoreError(error, path: folder.path) }
+    }
+}

@@ -1,0 +1,174 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A system call that failed: what it was to do, on which path, and `errno`.
+struct SystemFailure: Error, CustomStringConvertible {
+    var number: Int32
+    var operation: StaticString
+    var path: String
+
+    /// Takes the present `errno`.
+    init(_ operation: StaticString, _ path: String, number: Int32 = errno) {
+        self.number = number
+        self.operation = operation
+        self.path = path
+    }
+
+    var reason: String { String(cString: strerror(number)) }
+    var description: String { "\(operation) '\(path)': \(reason)" }
+
+    var isPermission: Bool { [EACCES, EPERM, EROFS].contains(number) }
+    var isMissing: Bool { number == ENOENT }
+
+    /// This failure as the store's error.
+    var storeError: StoreError {
+        switch number {
+        case EACCES, EPERM, EROFS:
+            StoreError(
+                code: .unwritable,
+                message:
+                    "Cannot \(operation) '\(path)': \(reason). Give this process the right to write there, or choose another folder.",
+                cause: self
+            )
+        case ENOSPC, EDQUOT:
+            StoreError(
+                code: .full,
+                message:
+                    "Cannot \(operation) '\(path)': the disk is full. Free some space; the store goes on by itself.",
+                cause: self
+            )
+        default:
+            StoreError(
+                code: .io,
+                message: "Cannot \(operation) '\(path)': \(reason). Check the disk and the path.",
+                cause: self
+            )
+        }
+    }
+}
+
+/// An open file, closed when the last reference goes.
+final class FileHandle: Sendable {
+    let descriptor: Int32
+    let path: String
+
+    /// - Parameter flags: `O_CLOEXEC` is added, so that no child process inherits the file.
+    init(path: String, flags: Int32, mode: mode_t = 0o600) throws {
+        let descriptor = open(path, flags | O_CLOEXEC, mode)
+        guard descriptor >= 0 else { throw SystemFailure("open", path) }
+        self.descriptor = descriptor
+        self.path = path
+    }
+
+    deinit { close(descriptor) }
+
+    /// Reads up to `count` octets at `offset`; fewer only at the end of the file.
+    func read(count: Int, at offset: Int64) throws -> [UInt8] {
+        var octets = [UInt8](repeating: 0, count: count)
+        var filled = 0
+        while filled < count {
+            let step = octets.withUnsafeMutableBytes {
+                pread(descriptor, $0.baseAddress.map { $0 + filled }, count - filled, off_t(offset) + off_t(filled))
+            }
+            if step < 0 {
+                if errno == EINTR { continue }
+                throw SystemFailure("read", path)
+            }
+            if step == 0 { break }
+            filled += step
+        }
+        octets.removeLast(count - filled)
+        return octets
+    }
+
+    /// Writes all octets at `offset`.
+    func write(_ octets: [UInt8], at offset: Int64) throws {
+        var written = 0
+        while written < octets.count {
+            let step = octets.withUnsafeBytes {
+                pwrite(
+                    descriptor,
+                    $0.baseAddress.map { $0 + written },
+                    octets.count - written,
+                    off_t(offset) + off_t(written)
+                )
+            }
+            if step < 0 {
+                if errno == EINTR { continue }
+                throw SystemFailure("write", path)
+            }
+            written += step
+        }
+    }
+
+    func truncate(to length: Int64) throws {
+        guard ftruncate(descriptor, off_t(length)) == 0 else { throw SystemFailure("truncate", path) }
+    }
+
+    /// Returns when the content is on the disk.
+    func synchronize() throws {
+        #if canImport(Darwin)
+            guard fcntl(descriptor, F_FULLFSYNC) == 0 || fsync(descriptor) == 0 else {
+                throw SystemFailure("sync", path)
+            }
+        #else
+            guard fdatasync(descriptor) == 0 else { throw SystemFailure("sync", path) }
+        #endif
+    }
+}
+
+/// What `stat` says about a path.
+struct FileStatus: Equatable {
+    var size: Int64
+    var isFolder: Bool
+    var permissions: mode_t
+    var inode: UInt64
+
+    /// `nil` when there is nothing at the path.
+    init?(path: String) throws {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            if errno == ENOENT || errno == ENOTDIR { return nil }
+            throw SystemFailure("examine", path)
+        }
+        size = Int64(status.st_size)
+        isFolder = status.st_mode & S_IFMT == S_IFDIR
+        permissions = status.st_mode & 0o777
+        inode = UInt64(status.st_ino)
+    }
+}
+
+/// The names in a folder, without `.` and `..`.
+func namesInFolder(_ path: String) throws -> [String] {
+    guard let folder = opendir(path) else { throw SystemFailure("list", path) }
+    defer { closedir(folder) }
+    var names: [String] = []
+    while let entry = readdir(folder) {
+        let name = withUnsafePointer(to: &entry.pointee.d_name) {
+            $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        }
+        if name != ".", name != ".." { names.append(name) }
+    }
+    return names
+}
+
+/// Makes a folder and those above it, each 0700.
+func makeFolder(_ path: String) throws {
+    if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+    guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
+        throw SystemFailure("create the folder", path)
+    }
+    try makeFolder(String(path[..<slash]))
+    guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw SystemFailure("create the folder", path) }
+}
+
+/// Makes what was created, renamed or removed in a folder last.
+func synchronizeFolder(_ path: String) throws {
+    let handle = try FileHandle(path: path, flags: O_RDONLY)
+    guard fsync(handle.descriptor) == 0 else { throw SystemFailure("sync", path) }
+}

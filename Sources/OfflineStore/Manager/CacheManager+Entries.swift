@@ -1,0 +1,113 @@
+public import HTTPCache
+public import HTTPCacheSemantics
+
+/// What is in the store, entry by entry.
+extension CacheManager {
+    /// Every entry, or every one of a kind, in the order in which they were stored.
+    ///
+    /// ```swift
+    /// for try await entry in store.entries() { print(entry.shortID, entry.redactedURI ?? "") }
+    /// ```
+    public func entries(_ kind: StoreEntry.Kind? = nil) -> StoreEntries {
+        StoreEntries(core: core, kind: kind)
+    }
+
+    /// The responses stored for a target URI: all partitions, methods and variants.
+    ///
+    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
+    @concurrent
+    public func entries(for target: TargetURI) async throws -> [StoreEntry] {
+        _ = now()
+        return try core.read { connection, database in
+            let statement = try connection.prepare("SELECT \(EntryRecord.columns) FROM entry WHERE target_hash = ?1")
+            statement.bind(1, database.state.hash(target.canonicalBytes, .target))
+            return try Self.entries(statement, database).filter { entry in
+                guard case .response(let key) = entry.key else { return false }
+                return key.components.target == target
+            }
+        }
+    }
+
+    /// The entries whose ``StoreEntry/shortID`` begins with some hexadecimal digits; none when they are no such digits.
+    ///
+    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
+    @concurrent
+    public func entries(withShortIDPrefix prefix: String) async throws -> [StoreEntry] {
+        _ = now()
+        guard let hashes = StoreEntry.keyHashes(withPrefix: prefix) else { return [] }
+        return try core.read { connection, database in
+            let statement = try connection.prepare(
+                "SELECT \(EntryRecord.columns) FROM entry WHERE key_hash BETWEEN ?1 AND ?2 LIMIT 1000"
+            )
+            statement.bind(1, hashes.lowerBound)
+            statement.bind(2, hashes.upperBound)
+            return try Self.entries(statement, database)
+        }
+    }
+
+    /// The entry of an object's key.
+    ///
+    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
+    @concurrent
+    public func entry(forObjectKey key: String) async throws -> StoreEntry? {
+        _ = now()
+        return try core.read { connection, database in
+            let statement = try connection.prepare(
+                "SELECT \(EntryRecord.columns) FROM entry WHERE key_hash = ?1 AND kind = 1"
+            )
+            statement.bind(1, database.state.hash(Array(key.utf8), .objectKey))
+            return try Self.entries(statement, database).first { $0.key == .object(key) }
+        }
+    }
+
+    /// An entry's stored response with its whole head; `nil` when it is an object, is gone, or its head is damaged.
+    ///
+    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
+    @concurrent
+    public func response(of entry: StoreEntry) async throws -> StoredResponse? {
+        _ = now()
+        return try record(of: entry.id)?.record.response
+    }
+
+    /// An entry's body, streamed; `nil` when it is gone or damaged at its beginning.
+    ///
+    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
+    @concurrent
+    public func body(of entry: StoreEntry) async throws -> BodyStream? {
+        _ = now()
+        guard let (record, database) = try record(of: entry.id) else { return nil }
+        return try StoredBody.open(core, database, entryID: record.id, bodyID: record.bodyID, length: record.bodyLength)
+    }
+
+    /// Keeps an entry from eviction, or no longer.
+    ///
+    /// - Returns: `false` when it is gone.
+    @concurrent
+    package func setPinned(_ isPinned: Bool, _ entry: StoreEntry) async throws -> Bool {
+        _ = now()
+        let id = entry.id
+        return try await core.write { context in
+            try context.connection.run("UPDATE entry SET is_pinned = ?2 WHERE id = ?1", id, isPinned ? 1 : 0)
+            return context.connection.changes > 0
+        }
+    }
+
+    private func record(of id: Int64) throws -> (record: EntryRecord, database: StoreDatabase)? {
+        try core.read { connection, database in
+            let statement = try connection.prepare("SELECT \(EntryRecord.columns) FROM entry WHERE id = ?1")
+            defer { statement.reset() }
+            statement.bind(1, id)
+            guard try statement.step(), let record = EntryRecord(statement, database.state) else { return nil }
+            return (record, database)
+        }
+    }
+
+    private static func entries(_ statement: SQLStatement, _ database: StoreDatabase) throws -> [StoreEntry] {
+        defer { statement.reset() }
+        var entries: [StoreEntry] = []
+        while try statement.step() {
+            if let record = EntryRecord(statement, database.state) { entries.append(StoreEntry(record)) }
+        }
+        return entries
+    }
+}

@@ -1,0 +1,142 @@
+import HTTPCache
+import HTTPCacheSemantics
+import Synchronization
+
+/// Removing what is of no more use, and everything.
+extension CacheManager {
+    /// Removes what expired.
+    ///
+    /// By default it keeps what may still be used when the network is away: stale responses whose fields allow it, and expired objects. What is left to
+    /// remove are stale or invalidated responses that must not be used without the origin. Pinned entries stay. Reading never removes anything; this
+    /// is the only call that goes by expiry.
+    ///
+    /// - Parameter includingOfflineUsable: removes everything that expired, offline copies too.
+    /// - Returns: what was removed. Its room has been given back when this returns, but for bodies that are being read.
+    /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`. What was removed until then stays removed.
+    @concurrent
+    @discardableResult
+    public func removeExpired(includingOfflineUsable: Bool = false) async throws -> RemovalSummary {
+        let now = now()
+        if isReadOnly { throw core.readOnlyError }
+        var summary = RemovalSummary()
+        while true {
+            let database = try core.database()
+            let ids = try core.read(database) {
+                try Self.expired($0, database.state, at: now, includingOfflineUsable: includingOfflineUsable)
+            }
+            if ids.isEmpty { break }
+            var removed = 0
+            for start in stride(from: 0, to: ids.count, by: Self.removalCount) {
+                let batch = Array(ids[start..<min(start + Self.removalCount, ids.count)])
+                let part = try await core.write(to: database) { context in
+                    try context.removeExpired(batch, at: now, includingOfflineUsable: includingOfflineUsable)
+                }
+                removed += part.responses + part.objects
+                summary = summary + part
+            }
+            // All of them were freshened or removed by others meanwhile.
+            if removed == 0 { break }
+        }
+        try await settle()
+        return summary
+    }
+
+    /// Removes everything: responses and objects, pinned ones too.
+    ///
+    /// What is being fetched now is not stored either.
+    ///
+    /// It is gone, also after a power failure, when this returns, and its room has been given back, but for bodies that are being read.
+    ///
+    /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
+    @concurrent
+    public func removeAll() async throws {
+        let now = now()
+        try await core.write(isDurable: true) { context in
+            _ = try context.invalidate(.all, keepingForOffline: false, at: now)
+            try context.removeAll(.object)
+        }
+        try await settle()
+    }
+
+    /// Returns when the store's housekeeping that is due has been done.
+    package func settle() async throws {
+        await (try core.database()).writer?.settle()
+    }
+
+    private static let removalCount = 256
+    private static let scanCount: Int64 = 10_000
+
+    /// The condition on one entry, with the index that covers it; floors are bound because they live in one row elsewhere.
+    static let expiredCondition =
+        "is_usable_stale <= ?1 AND is_pinned = 0 AND (expires_at <= ?2 OR is_invalidated = 1 "
+        + "OR (kind = 0 AND sequence < ?3) OR (kind = 1 AND sequence < ?4))"
+
+    private static func expired(
+        _ connection: Connection,
+        _ state: DatabaseState,
+        at now: Timestamp,
+        includingOfflineUsable: Bool
+    ) throws -> [Int64] {
+        let statement = try connection.prepare(
+            "SELECT id FROM entry INDEXED BY entry_by_expiry WHERE \(expiredCondition) LIMIT ?5"
+        )
+        defer { statement.reset() }
+        state.bindExpiry(to: statement, at: now, includingOfflineUsable: includingOfflineUsable)
+        statement.bind(5, scanCount)
+        var ids: [Int64] = []
+        while try statement.step() { ids.append(statement.integer(0)) }
+        return ids
+    }
+}
+
+extension DatabaseState {
+    fileprivate func bindExpiry(to statement: SQLStatement, at now: Timestamp, includingOfflineUsable: Bool) {
+        statement.bind(1, includingOfflineUsable)
+        statement.bind(2, now.milliseconds)
+        statement.bind(3, responseFloor.load(ordering: .acquiring))
+        statement.bind(4, objectFloor.load(ordering: .acquiring))
+    }
+}
+
+extension WriteContext {
+    /// Removes those of some entries that are still there and still expired.
+    fileprivate func removeExpired(
+        _ ids: [Int64],
+        at now: Timestamp,
+        includingOfflineUsable: Bool
+    ) throws -> RemovalSummary {
+        var summary = RemovalSummary()
+        let statement = try connection.prepare(
+            "SELECT id, body_id, body_length, kind, size FROM entry WHERE \(CacheManager.expiredCondition) AND id = ?5"
+        )
+        for id in ids {
+            state.bindExpiry(to: statement, at: now, includingOfflineUsable: includingOfflineUsable)
+            statement.bind(5, id)
+            guard try statement.step() else {
+                statement.reset()
+                continue
+            }
+            let place = EntryPlace(statement)
+            if statement.integer(3) == EntryKind.response.rawValue {
+                summary.responses += 1
+            } else {
+                summary.objects += 1
+            }
+            summary.bytes += statement.integer(4)
+            statement.reset()
+            try remove(place)
+        }
+        return summary
+    }
+
+    func countResponses(of key: CacheKey) throws -> Int {
+        let statement = try connection.prepare("SELECT key FROM entry WHERE key_hash = ?1 AND kind = 0")
+        defer { statement.reset() }
+        statement.bind(1, state.hash(key.bytes, .responseKey))
+        var count = 0
+        while try statement.step() {
+            if statement.withOctets(0, { $0.elementsEqual(key.bytes) }) { count += 1 }
+        }
+        return count
+    }
+}

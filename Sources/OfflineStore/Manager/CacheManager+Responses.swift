@@ -1,0 +1,107 @@
+import HTTPCache
+public import HTTPCacheSemantics
+import HTTPTypes
+import NIOCore
+
+/// Raw responses by hand. The engine comes through ``responses`` instead.
+extension CacheManager {
+    /// Stores a response under a key, in place of the one with the same `Vary` and selecting fields.
+    ///
+    /// It is committed when this returns.
+    ///
+    /// The caller's expiry takes the place of what the response's own fields say. Nothing is left out of the fields: what must not be stored, do not
+    /// pass.
+    ///
+    /// - Throws: ``StoreError``: `tooLarge`, `readOnly`, `closed`, `full`, `io`.
+    @concurrent
+    public func setResponse(_ response: RawResponse, for key: CacheKey, expiry: Expiry) async throws {
+        let now = now()
+        let expiresAt = expiry.instant(storedAt: now)
+        let head = StoredResponseHead(
+            requestMethod: key.components.method,
+            status: response.status,
+            fields: response.fields,
+            requestTime: now,
+            responseTime: now,
+            explicitExpiry: expiresAt
+        )
+        let draft = ResponseDraft(
+            key: key,
+            head: head,
+            freshUntil: expiresAt,
+            isUsableStale: true,
+            expectedLength: Int64(response.body.readableBytes),
+            storedAt: now
+        )
+        let database = try core.database()
+        await database.writer?.admit()
+        guard let writer = try store.begin(draft, fence: nil) else {
+            throw BodyWriter.tooLarge(
+                "The body for '\(key.components.target.redacted)'",
+                length: Int64(response.body.readableBytes),
+                limits: database.state.limits
+            )
+        }
+        try await writer.append(response.body)
+        _ = try await writer.finish()
+    }
+
+    /// The live response of a key: neither expired nor invalidated.
+    ///
+    /// Of several variants the one received last.
+    ///
+    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
+    @concurrent
+    public func response(for key: CacheKey) async throws -> RawResponse? {
+        let now = now()
+        let records = try store.records(of: key).filter {
+            !$0.response.head.isInvalidated && !$0.record.isExpired(at: now)
+        }
+        return try await newest(records, at: now)?.response
+    }
+
+    /// The response of a key whatever its age, with its times.
+    ///
+    /// Of several variants a live one, else the one received last.
+    ///
+    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
+    @concurrent
+    public func storedResponse(for key: CacheKey) async throws -> StoredRawResponse? {
+        let now = now()
+        let records = try store.records(of: key)
+        let live = records.filter { !$0.response.head.isInvalidated && !$0.record.isExpired(at: now) }
+        return try await newest(live.isEmpty ? records : live, at: now)
+    }
+
+    /// Removes a key's responses, all variants, as an invalidation: what is being fetched for the key now is not stored
+    /// either.
+    ///
+    /// It is gone, also after a power failure, when this returns.
+    ///
+    /// - Returns: whether there were any.
+    /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
+    @concurrent
+    @discardableResult
+    public func removeResponse(for key: CacheKey) async throws -> Bool {
+        let now = now()
+        return try await core.write(isDurable: true) { context in
+            let count = try context.countResponses(of: key)
+            _ = try context.invalidate(.key(key), keepingForOffline: false, at: now)
+            return count > 0
+        }
+    }
+
+    private func newest(
+        _ records: [(record: EntryRecord, response: StoredResponse)],
+        at now: Timestamp
+    ) async throws -> StoredRawResponse? {
+        let newest = records.max { $0.response.head.responseTime < $1.response.head.responseTime }
+        guard let (record, response) = newest, let body = try await responses.openBody(of: response) else { return nil }
+        let raw = RawResponse(
+            status: response.head.status,
+            fields: response.head.fields,
+            body: try await body.collect(upTo: Int(clamping: response.bodyLength))
+        )
+        return StoredRawResponse(response: raw, record: record, isInvalidated: response.head.isInvalidated, at: now)
+    }
+}

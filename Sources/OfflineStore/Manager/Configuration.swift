@@ -1,0 +1,63 @@
+extension CacheManager {
+    /// What can be set about a store.
+    ///
+    /// The defaults suit a service; a command-line tool may want a smaller budget.
+    public struct Configuration: Sendable {
+        /// The smallest ``budget``: 4 MiB.
+        public static let minimumBudget: Int64 = 4 << 20
+
+        /// Octets the store's folder may take, the write-ahead log included.
+        ///
+        /// 1 GiB unless told otherwise.
+        ///
+        /// From 95 % on, the least recently used entries are removed, down to 90 %; pinned ones stay. One stored thing is at most an
+        /// eighth of it. Databases that were set aside because they were damaged are not counted: they are yours to examine or remove.
+        public var budget: Int64 = 1 << 30
+
+        /// Read-only connections, 1 to 64.
+        ///
+        /// Eight unless told otherwise; more than the processor has cores is of no use.
+        public var readerCount = 8
+
+        /// Octets written to the write-ahead log before it is copied into the database; `nil`, the default, is a
+        /// sixteenth of the budget, at least 512 KiB and at most 16 MiB.
+        ///
+        /// The log stays near this size.
+        public var checkpointThreshold: Int64?
+
+        /// Octets that may wait for the disk, 64 MiB unless told otherwise.
+        ///
+        /// Beyond it new responses are not stored, so that a slow disk slows no exchange; explicit calls wait for their
+        /// turn.
+        public var maximumPendingBytes = 64 << 20
+
+        /// Responses that one key may have, told apart by their selecting fields.
+        ///
+        /// 32 unless told otherwise; the least recently used goes.
+        public var maximumVariantsPerKey = 32
+
+        /// Invalidations that are remembered one by one, 4,096 unless told otherwise.
+        ///
+        /// A response whose request was sent before the oldest of them is not stored, whatever they were about.
+        public var invalidationLogLength = 4096
+
+        /// Whether removed content is overwritten with zeros in the database.
+        ///
+        /// Off unless told otherwise: it doubles what removing writes.
+        public var securelyDeletes = false
+
+        /// Encodes and decodes objects where a call names no other coder: JSON with sorted keys unless told otherwise.
+        public var coder: any ObjectCoder = JSONObjectCoder()
+
+        /// Tests put a hash here that collides.
+        package var keyHash: (@Sendable ([UInt8]) -> UInt64)?
+
+        /// The defaults.
+        public init() {}
+
+        /// The defaults with another budget, in octets.
+        public init(budget: Int64) {
+            self.budget = budget
+        }
+    }
+}

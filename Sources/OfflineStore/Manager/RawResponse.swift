@@ -1,0 +1,50 @@
+public import HTTPCacheSemantics
+public import HTTPTypes
+public import NIOCore
+
+/// A response as a whole, for storing and reading by hand.
+///
+/// Its body is in memory. For large bodies use ``CacheManager/responses``, which streams.
+public struct RawResponse: Sendable, Hashable {
+    /// The status.
+    public var status: HTTPResponse.Status
+    /// The fields, in order.
+    public var fields: HTTPFields
+    /// The content.
+    public var body: ByteBuffer
+
+    /// Makes a response.
+    public init(status: HTTPResponse.Status, fields: HTTPFields = [:], body: ByteBuffer = ByteBuffer()) {
+        self.status = status
+        self.fields = fields
+        self.body = body
+    }
+}
+
+/// A stored response with its times, whatever its age.
+public struct StoredRawResponse: Sendable, Hashable {
+    /// The response.
+    public var response: RawResponse
+    /// When it was stored.
+    public var storedAt: Timestamp
+    /// The first instant at which it is no longer live; `nil` when it never expires.
+    public var expiresAt: Timestamp?
+    /// Whether it was invalidated and kept for offline use.
+    public var isInvalidated: Bool
+    /// Whether it is no longer live: expired or invalidated.
+    public var isExpired: Bool
+    /// How long ago it expired, as of the call that read it; zero while it is live.
+    public var staleness: Duration
+    /// How long ago it was stored, as of the call that read it; zero when the clock was turned back.
+    public var age: Duration
+
+    init(response: RawResponse, record: EntryRecord, isInvalidated: Bool, at now: Timestamp) {
+        self.response = response
+        self.isInvalidated = isInvalidated
+        storedAt = record.storedAt
+        expiresAt = record.expiresAt == .distantFuture ? nil : record.expiresAt
+        isExpired = isInvalidated || record.expiresAt <= now
+        staleness = .milliseconds(max(0, expiresAt.map { now.milliseconds(since: $0) } ?? 0))
+        age = .milliseconds(max(0, now.milliseconds(since: storedAt)))
+    }
+}

@@ -1,0 +1,64 @@
+/// The entries of a store, in the order in which they were stored, read a page at a time.
+///
+/// Each page is one short read: nothing is held while the caller works, and entries that come or go meanwhile may be seen or not. Heads are
+/// read, bodies never.
+public struct StoreEntries: AsyncSequence, Sendable {
+    /// What it is a sequence of.
+    public typealias Element = StoreEntry
+
+    private static let pageLength: Int64 = 256
+
+    let core: StoreCore
+    let kind: StoreEntry.Kind?
+
+    /// Reads page after page.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        private let entries: StoreEntries
+        private var page: ArraySlice<StoreEntry> = []
+        private var last: Int64 = .min
+        private var isAtEnd = false
+
+        fileprivate init(_ entries: StoreEntries) {
+            self.entries = entries
+        }
+
+        /// The next entry.
+        ///
+        /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
+        public mutating func next() async throws -> StoreEntry? {
+            while page.isEmpty, !isAtEnd {
+                let next = try await entries.page(after: last)
+                page = next.entries[...]
+                isAtEnd = next.last == nil
+                if let last = next.last { self.last = last }
+            }
+            return page.popFirst()
+        }
+    }
+
+    /// Begins at the first entry.
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(self)
+    }
+
+    @concurrent
+    private func page(after last: Int64) async throws -> (entries: [StoreEntry], last: Int64?) {
+        try core.read { connection, database in
+            let statement = try connection.prepare(Self.pageSQL)
+            defer { statement.reset() }
+            statement.bind(1, last)
+            statement.bind(2, Self.pageLength)
+            var entries: [StoreEntry] = []
+            var reached: Int64?
+            while try statement.step() {
+                reached = statement.integer(0)
+                guard let record = EntryRecord(statement, database.state) else { continue }
+                let entry = StoreEntry(record)
+                if kind == nil || kind == entry.kind { entries.append(entry) }
+            }
+            return (entries, reached)
+        }
+    }
+
+    private static let pageSQL = "SELECT \(EntryRecord.columns) FROM entry WHERE id > ?1 ORDER BY id LIMIT ?2"
+}

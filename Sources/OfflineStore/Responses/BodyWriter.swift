@@ -1,0 +1,162 @@
+import HTTPCache
+import NIOCore
+import Synchronization
+
+/// Takes a body of unknown length to disk: in memory while it is small, in transactions of at most 4 MiB when it grows.
+///
+/// Appending is one task's; reading back may be done by many at the same time.
+final class BodyWriter: Sendable {
+    private struct State {
+        /// Octets on disk; whole chunks until the body is finished.
+        var written: Int64 = 0
+        /// What follows them.
+        var tail = ByteBuffer()
+        var body: (id: Int64, lease: Lease)?
+        var failure: StoreError?
+    }
+
+    let core: StoreCore
+    let database: StoreDatabase
+    private let name: String
+    private let state = Mutex(State())
+
+    /// - Parameter name: what is written, for messages.
+    init(core: StoreCore, database: StoreDatabase, name: String) {
+        self.core = core
+        self.database = database
+        self.name = name
+    }
+
+    var length: Int64 { state.withLock { $0.written + Int64($0.tail.readableBytes) } }
+
+    /// Takes the next octets; writes what has gathered when it is enough for a transaction.
+    func append(_ chunk: ByteBuffer) async throws {
+        let limits = database.state.limits
+        let isDue = try state.withLock { state in
+            if let failure = state.failure { throw failure }
+            let length = state.written + Int64(state.tail.readableBytes) + Int64(chunk.readableBytes)
+            if length > limits.maximumObject {
+                let error = Self.tooLarge(name, length: length, limits: limits)
+                state.failure = error
+                throw error
+            }
+            state.tail.writeImmutableBuffer(chunk)
+            return state.tail.readableBytes >= limits.transaction
+        }
+        if isDue { try await flush() }
+    }
+
+    /// Writes what has gathered, in whole chunks, as much as one transaction takes at a time.
+    private func flush() async throws {
+        let limit = database.state.limits.transaction
+        while true {
+            let step = state.withLock { state -> (octets: ByteBuffer, from: Int64, bodyID: Int64?)? in
+                guard state.tail.readableBytes >= limit,
+                    let octets = state.tail.getSlice(at: state.tail.readerIndex, length: limit)
+                else { return nil }
+                return (octets, state.written, state.body?.id)
+            }
+            guard let step else { return }
+            do {
+                let begun = try await core.write(to: database, bytes: limit) {
+                    [leases = database.state.leases] context in
+                    if let bodyID = step.bodyID {
+                        try context.insertChunks(
+                            of: bodyID,
+                            from: Int(step.from) / StoreLimits.chunkLength,
+                            step.octets
+                        )
+                        return nil as (id: Int64, lease: Lease)?
+                    }
+                    let bodyID = try context.newID()
+                    guard let lease = leases.acquire(bodyID, isCondemned: true) else { throw WriteContext.missingRow }
+                    try context.beginUnfinished(bodyID)
+                    try context.insertChunks(of: bodyID, from: 0, step.octets)
+                    return (bodyID, lease)
+                }
+                state.withLock { state in
+                    if let begun { state.body = begun }
+                    state.written += Int64(limit)
+                    state.tail.moveReaderIndex(forwardBy: limit)
+                    state.tail.discardReadBytes()
+                }
+            } catch let error as StoreError {
+                state.withLock { $0.failure = error }
+                throw error
+            }
+        }
+    }
+
+    /// Writes the rest and, in the same commit, whatever makes the body visible.
+    ///
+    /// - Parameter publish: called with the body's number and length inside the transaction; `false` leaves the body to the sweep.
+    /// - Returns: the body's number, or `nil` when `publish` refused.
+    func finish(_ publish: @escaping @Sendable (WriteContext, Int64, Int64) throws -> Bool) async throws -> Int64? {
+        let (rest, written, begun) = try state.withLock { state in
+            if let failure = state.failure { throw failure }
+            return (state.tail, state.written, state.body?.id)
+        }
+        let length = written + Int64(rest.readableBytes)
+        let leases = database.state.leases
+        do {
+            let body = try await core.write(to: database, bytes: rest.readableBytes) {
+                context -> (id: Int64, lease: Lease?)? in
+                let bodyID = try begun ?? context.newID()
+                guard try publish(context, bodyID, length) else { return nil }
+                try context.insertChunks(of: bodyID, from: Int(written) / StoreLimits.chunkLength, rest)
+                if begun != nil { try context.endUnfinished(bodyID) }
+                // The writer goes on reading from it, even if it is replaced at once.
+                return (bodyID, begun == nil && length > 0 ? leases.acquire(bodyID) : nil)
+            }
+            guard let body else { return nil }
+            state.withLock { state in
+                if let lease = body.lease { state.body = (body.id, lease) }
+                if length > 0 {
+                    state.written = length
+                    state.tail = ByteBuffer()
+                }
+            }
+            return body.id
+        } catch let error as StoreError {
+            state.withLock { $0.failure = error }
+            throw error
+        }
+    }
+
+    /// Octets beginning at `offset`: from memory while they are there, else one chunk's from disk.
+    func readBack(from offset: Int64) throws -> ByteBuffer {
+        let (fromMemory, written, bodyID) = state.withLock { state -> (ByteBuffer?, Int64, Int64?) in
+            let position = offset - state.written
+            guard position >= 0 else { return (nil, state.written, state.body?.id) }
+            let available = state.tail.readableBytes - Int(position)
+            guard available > 0 else { return (ByteBuffer(), state.written, state.body?.id) }
+            let octets = state.tail.getSlice(
+                at: state.tail.readerIndex + Int(position),
+                length: min(available, StoreLimits.chunkLength)
+            )
+            return (octets ?? ByteBuffer(), state.written, state.body?.id)
+        }
+        if let fromMemory { return fromMemory }
+        guard let bodyID, offset >= 0 else { return ByteBuffer() }
+        let size = Int64(StoreLimits.chunkLength)
+        let chunk = try core.read(database) {
+            try StoredBody.chunk($0, bodyID: bodyID, index: offset / size, length: written)
+        }
+        guard case .whole(var octets) = chunk else {
+            throw StoreError(
+                code: .damaged,
+                message: "What was written of \(name) cannot be read back. Fetch it again."
+            )
+        }
+        octets.moveReaderIndex(forwardBy: Int(offset % size))
+        return octets
+    }
+
+    static func tooLarge(_ name: String, length: Int64, limits: StoreLimits) -> StoreError {
+        StoreError(
+            code: .tooLarge,
+            message: "\(name) has \(length) octets or more; the limit for one stored thing is \(limits.maximumObject). "
+                + "Raise 'budget' (one thing takes at most an eighth of it), or do not store it."
+        )
+    }
+}

@@ -1,0 +1,78 @@
+import HTTPCache
+import HTTPCacheSemantics
+import Synchronization
+
+/// One entry as it was read, its head still encoded or decoded by kind.
+struct EntryRecord: Sendable {
+    var id: Int64
+    var kind: EntryKind
+    var keyHash: Int64
+    var key: [UInt8]
+    var isInvalidated: Bool
+    var isUsableStale: Bool
+    var isPinned: Bool
+    var storedAt: Timestamp
+    var expiresAt: Timestamp
+    var lastUsedAt: Timestamp
+    var bodyID: Int64
+    var bodyLength: Int64
+    var head: [UInt8]
+
+    var binding: HeadBinding {
+        HeadBinding(entryID: id, keyHash: keyHash, bodyID: bodyID, bodyLength: bodyLength)
+    }
+
+    static let columns =
+        "id, kind, key_hash, key, sequence, is_invalidated, is_usable_stale, is_pinned, stored_at, expires_at, last_used_at, "
+        + "body_id, body_length, head"
+
+    /// From a row of ``columns``; `nil` when its kind is unknown.
+    init?(_ statement: SQLStatement, _ state: DatabaseState) {
+        guard let kind = EntryKind(rawValue: statement.integer(1)) else { return nil }
+        let floor =
+            switch kind {
+            case .response: state.responseFloor.load(ordering: .acquiring)
+            case .object: state.objectFloor.load(ordering: .acquiring)
+            }
+        id = statement.integer(0)
+        self.kind = kind
+        keyHash = statement.integer(2)
+        key = statement.octets(3)
+        isInvalidated = statement.flag(5) || statement.integer(4) < floor
+        isUsableStale = statement.flag(6)
+        isPinned = statement.flag(7)
+        storedAt = Timestamp(milliseconds: statement.integer(8))
+        expiresAt = Timestamp(milliseconds: statement.integer(9))
+        lastUsedAt = Timestamp(milliseconds: statement.integer(10))
+        bodyID = statement.integer(11)
+        bodyLength = statement.integer(12)
+        head = statement.octets(13)
+    }
+
+    /// The response, `nil` when its head or key is damaged.
+    var response: StoredResponse? {
+        guard kind == .response, let key = CacheKey(bytes: key),
+            var head = StoredHeadCodec.decode(head, binding: binding)
+        else { return nil }
+        head.isInvalidated = head.isInvalidated || isInvalidated
+        return StoredResponse(
+            id: id,
+            key: key,
+            head: head,
+            bodyID: bodyID,
+            bodyLength: bodyLength,
+            storedAt: storedAt
+        )
+    }
+
+    /// What is known of an object, `nil` when its head is damaged.
+    var objectHead: ObjectHead? {
+        guard kind == .object else { return nil }
+        return head.withUnsafeBytes { ObjectHeadCodec.decode($0, binding: binding) }
+    }
+
+    /// Whether it is no longer live.
+    func isExpired(at now: Timestamp) -> Bool {
+        isInvalidated || expiresAt <= now
+    }
+}

@@ -1,0 +1,149 @@
+import HTTPCache
+import HTTPCacheSemantics
+import Synchronization
+
+/// The engine's door to the store.
+final class SQLiteResponseStore: ResponseStore {
+    let core: StoreCore
+
+    init(core: StoreCore) {
+        self.core = core
+    }
+
+    var invalidationSequence: InvalidationSequence {
+        InvalidationSequence(core.sequence.load(ordering: .acquiring))
+    }
+
+    /// There is no memory tier yet.
+    func resident(_ key: CacheKey) -> [StoredResponse]? { nil }
+
+    @concurrent
+    func lookup(_ key: CacheKey) async throws -> [StoredResponse] {
+        try records(of: key).compactMap(\.response)
+    }
+
+    /// The records of a key whose heads are whole.
+    func records(of key: CacheKey) throws -> [(record: EntryRecord, response: StoredResponse)] {
+        var (found, database) = try core.read {
+            connection,
+            database -> ([(EntryRecord, StoredResponse?)], StoreDatabase) in
+            let statement = try connection.prepare(Self.lookupSQL)
+            defer { statement.reset() }
+            statement.bind(1, database.state.hash(key.bytes, .responseKey))
+            var found: [(EntryRecord, StoredResponse?)] = []
+            while try statement.step() {
+                guard statement.withOctets(3, { $0.elementsEqual(key.bytes) }),
+                    let record = EntryRecord(statement, database.state)
+                else { continue }
+                found.append((record, record.response(for: key)))
+            }
+            return (found, database)
+        }
+        for (record, response) in found {
+            if response == nil {
+                core.noteDamage("head", entryID: record.id, in: database)
+            } else {
+                use(record.id, database)
+            }
+        }
+        found.removeAll { $0.1 == nil }
+        return found.compactMap { record, response in response.map { (record, $0) } }
+    }
+
+    private static let lookupSQL = "SELECT \(EntryRecord.columns) FROM entry WHERE key_hash = ?1 AND kind = 0"
+
+    @concurrent
+    func openBody(of response: StoredResponse) async throws -> BodyStream? {
+        let database = try core.database()
+        use(response.id, database)
+        return try StoredBody.open(
+            core,
+            database,
+            entryID: response.id,
+            bodyID: response.bodyID,
+            length: response.bodyLength
+        )
+    }
+
+    /// Notes that an entry was used.
+    ///
+    /// In memory: a read never writes.
+    func use(_ entryID: Int64, _ database: StoreDatabase) {
+        guard let writer = database.writer else { return }
+        if database.state.recency.use(entryID) { writer.requestSweep() }
+    }
+
+    @concurrent
+    func beginWrite(_ draft: ResponseDraft, fence: InvalidationSequence) async throws -> (any ResponseWriter)? {
+        try begin(draft, fence: fence)
+    }
+
+    func begin(_ draft: ResponseDraft, fence: InvalidationSequence?) throws -> (any ResponseWriter)? {
+        let database = try core.database()
+        guard let writer = database.writer else { throw core.readOnlyError }
+        database.state.observe(draft.storedAt)
+        let limits = database.state.limits
+        if let length = draft.expectedLength, length > limits.maximumObject { return nil }
+        // The disk is behind: the exchange goes on without the store. What the caller asked for itself waits instead.
+        if fence != nil, writer.pendingBytes > limits.pending { return nil }
+        return SQLiteResponseWriter(core: core, database: database, draft: draft, fence: fence)
+    }
+
+    @concurrent
+    func freshen(
+        _ response: StoredResponse,
+        head: StoredResponseHead,
+        freshUntil: Timestamp,
+        isUsableStale: Bool,
+        fence: InvalidationSequence
+    ) async throws -> StoredResponse? {
+        let database = try core.database()
+        let entry = ResponseEntry(
+            draft: ResponseDraft(
+                key: response.key,
+                head: head,
+                freshUntil: freshUntil,
+                isUsableStale: isUsableStale,
+                storedAt: response.storedAt
+            ),
+            state: database.state
+        ).draft(bodyLength: response.bodyLength)
+        let place = EntryPlace(id: response.id, bodyID: response.bodyID, bodyLength: response.bodyLength)
+        let isChanged = try await core.write(to: database, bytes: 512) { context in
+            if try context.isInvalidated(after: fence, keyHash: entry.keyHash, targetHash: entry.targetHash ?? 0) {
+                return false
+            }
+            return try context.freshen(place, with: entry)
+        }
+        guard isChanged else { return nil }
+        var freshened = response
+        freshened.head = head
+        return freshened
+    }
+
+    @concurrent
+    @discardableResult
+    func invalidate(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) async throws
+        -> InvalidationSequence
+    {
+        try core.database().state.observe(now)
+        let operation: @Sendable (WriteContext) throws -> Int64 = {
+            try $0.invalidate(scope, keepingForOffline: keepingForOffline, at: now)
+        }
+        do {
+            return InvalidationSequence(try await core.write(isDurable: true, operation))
+        } catch let error as StoreError where error.code == .damaged {
+            // There is a new, empty database now; the number has to be taken all the same, so that running fills notice.
+            return InvalidationSequence(try await core.write(isDurable: true, operation))
+        }
+    }
+}
+
+extension EntryRecord {
+    /// The response, when the key is known already.
+    fileprivate func response(for key: CacheKey) -> StoredResponse? {
+        guard var head = StoredHeadCodec.decode(head, binding: binding) else { return nil }
+        head.isInvalidated = head.isInvalidated || isInvalidated
+        return StoredResponse(id: id, key: key, head: head, bodyID: bodyID, bodyLength: bodyLength, storedAt: storedAt)
+    }
+}

@@ -1,0 +1,126 @@
+import HTTPCache
+import HTTPCacheSemantics
+import NIOCore
+import Synchronization
+
+/// Stores one response as its body arrives.
+final class SQLiteResponseWriter: ResponseWriter {
+    private enum Phase {
+        case writing
+        case finished
+        case abandoned
+    }
+
+    private let draft: ResponseDraft
+    /// `nil`: stored whatever was invalidated meanwhile.
+    private let fence: InvalidationSequence?
+    private let body: BodyWriter
+    private let phase = Mutex(Phase.writing)
+
+    init(core: StoreCore, database: StoreDatabase, draft: ResponseDraft, fence: InvalidationSequence?) {
+        self.draft = draft
+        self.fence = fence
+        let target = draft.key.components.target.redacted
+        body = BodyWriter(
+            core: core,
+            database: database,
+            name: "The body for '\(draft.key.components.method) \(target)'"
+        )
+    }
+
+    @concurrent
+    func append(_ chunk: ByteBuffer) async throws {
+        try check(during: "append to")
+        try await body.append(chunk)
+    }
+
+    var readableLength: Int64 {
+        get async { body.length }
+    }
+
+    @concurrent
+    func readBack(from offset: Int64) async throws -> ByteBuffer {
+        try body.readBack(from: offset)
+    }
+
+    @concurrent
+    func finish() async throws -> StoredResponse? {
+        try check(during: "finish")
+        let length = body.length
+        if let expected = draft.expectedLength, expected != length {
+            phase.withLock { $0 = .abandoned }
+            throw StoreError(
+                code: .incomplete,
+                message:
+                    "The body for '\(draft.key.components.target.redacted)' ended after \(length) of \(expected) octets. "
+                    + "It is not stored; fetch it again."
+            )
+        }
+        let entry = ResponseEntry(draft: draft, state: body.database.state)
+        let fence = fence
+        let bodyID = try await body.finish { context, bodyID, length in
+            if let fence,
+                try context.isInvalidated(after: fence, keyHash: entry.keyHash, targetHash: entry.targetHash)
+            {
+                return false
+            }
+            try context.insert(entry.draft(bodyLength: length), id: bodyID)
+            return true
+        }
+        phase.withLock { $0 = bodyID == nil ? .abandoned : .finished }
+        guard let bodyID else { return nil }
+        return StoredResponse(
+            id: bodyID,
+            key: draft.key,
+            head: draft.head,
+            bodyID: bodyID,
+            bodyLength: length,
+            storedAt: draft.storedAt
+        )
+    }
+
+    func abandon() async {
+        phase.withLock { phase in
+            if case .writing = phase { phase = .abandoned }
+        }
+    }
+
+    private func check(during operation: StaticString) throws {
+        let isWriting = phase.withLock { if case .writing = $0 { true } else { false } }
+        guard isWriting else {
+            throw StoreError(
+                code: .closed,
+                message: "Cannot \(operation) a stored response that was finished or abandoned. Begin a new one."
+            )
+        }
+    }
+}
+
+/// A response's row, but for what is known only at its end.
+struct ResponseEntry: Sendable {
+    let keyHash: Int64
+    let targetHash: Int64
+    private let source: ResponseDraft
+
+    init(draft: ResponseDraft, state: DatabaseState) {
+        source = draft
+        keyHash = state.hash(draft.key.bytes, .responseKey)
+        targetHash = state.hash(draft.key.components.target.canonicalBytes, .target)
+    }
+
+    func draft(bodyLength: Int64) -> EntryDraft {
+        EntryDraft(
+            kind: .response,
+            keyHash: keyHash,
+            key: source.key.bytes,
+            variant: VariantKey.octets(of: source.head),
+            targetHash: targetHash,
+            isInvalidated: source.head.isInvalidated,
+            isUsableStale: source.isUsableStale,
+            storedAt: source.storedAt.milliseconds,
+            expiresAt: source.freshUntil.milliseconds,
+            bodyLength: bodyLength,
+            head: { [head = source.head] in StoredHeadCodec.encode(head, binding: $0) }
+        )
+    }
+}

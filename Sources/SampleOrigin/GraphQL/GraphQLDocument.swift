@@ -1,0 +1,70 @@
+/// The little of a GraphQL document that this origin looks at: its operations and their top-level fields.
+///
+/// This is no GraphQL engine. There is no schema, no type checking, no fragment and no selection: an operation's
+/// top-level fields are answered whole, whatever is selected below them. What it does read, it reads by the grammar
+/// (comments, strings, commas, aliases, variables), so that a client may write its queries as it likes.
+struct GraphQLDocument {
+    enum OperationKind: String {
+        case query, mutation, subscription
+    }
+
+    struct Operation {
+        let kind: OperationKind
+        let name: String?
+        let fields: [Field]
+    }
+
+    struct Field {
+        /// The name under which the answer appears: the alias, or the field's own.
+        let responseKey: String
+        let name: String
+        let arguments: [String: GraphQLValue]
+    }
+
+    let operations: [Operation]
+
+    /// Reads a document.
+    ///
+    /// - Throws: ``GraphQLSyntaxError``.
+    init(_ text: String) throws {
+        var parser = GraphQLParser(try GraphQLLexer.tokens(of: text))
+        var operations: [Operation] = []
+        while !parser.isAtEnd {
+            if let operation = try parser.definition() { operations.append(operation) }
+        }
+        guard !operations.isEmpty else { throw GraphQLSyntaxError("the document holds no operation") }
+        self.operations = operations
+    }
+
+    /// The operation to run: the one named, or the only one.
+    func operation(named name: String?) throws -> Operation {
+        guard let name else {
+            guard operations.count == 1 else {
+                throw GraphQLSyntaxError("of \(operations.count) operations, none is named in 'operationName'")
+            }
+            return operations[0]
+        }
+        guard let operation = operations.first(where: { $0.name == name }) else {
+            throw GraphQLSyntaxError("the document holds no operation named '\(name)'")
+        }
+        return operation
+    }
+}
+
+/// An argument's value, as far as arguments here need one.
+enum GraphQLValue: Equatable {
+    case string(String)
+    case integer(Int)
+    case variable(String)
+    /// Read and skipped: lists, objects, floats, enums, booleans, null.
+    case other
+}
+
+/// A document that cannot be read.
+struct GraphQLSyntaxError: Error {
+    let message: String
+
+    init(_ message: String) {
+        self.message = message
+    }
+}

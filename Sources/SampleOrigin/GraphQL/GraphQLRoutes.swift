@@ -1,0 +1,102 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+
+/// The largest GraphQL request: far more than any query here needs.
+private let maximumRequestBytes = 1 << 20
+
+/// The feed as GraphQL over POST.
+///
+/// A request that cannot be read is a 400; one that can is a 200, with `errors` in it where something went wrong.
+func addGraphQLRoutes(to router: Router<OriginContext>, state: OriginState) {
+    router.post("/graphql") { request, _ in
+        let body = try await request.body.collect(upTo: maximumRequestBytes)
+        let graphQL: GraphQLRequest
+        do {
+            graphQL = try JSONDecoder().decode(GraphQLRequest.self, from: Data(body.readableBytesView))
+        } catch {
+            return try rejected("The body must be a JSON object: 'query', and perhaps 'variables', 'operationName'.")
+        }
+        do {
+            let operation = try GraphQLDocument(graphQL.query).operation(named: graphQL.operationName)
+            return try answer(operation, of: graphQL, state: state)
+        } catch let error as GraphQLSyntaxError {
+            return try rejected("The query cannot be read: \(error.message).")
+        }
+    }
+}
+
+private func answer(
+    _ operation: GraphQLDocument.Operation,
+    of request: GraphQLRequest,
+    state: OriginState
+) throws -> Response {
+    var data: [String: GraphQLResponse.Value?] = [:]
+    var errors: [GraphQLResponse.Failure] = []
+    for field in operation.fields {
+        do {
+            data[field.responseKey] = .some(try resolve(field, kind: operation.kind, of: request, feed: state.feed))
+        } catch {
+            data[field.responseKey] = .some(nil)
+            errors.append(GraphQLResponse.Failure(error.message, path: [field.responseKey], code: error.code))
+        }
+    }
+    let result = GraphQLResponse(data: data, errors: errors.isEmpty ? nil : errors)
+    // Explicit freshness is what makes an answer to POST storable at all, for caches that want it (RFC 9110 §9.3.3).
+    let isCacheable = operation.kind == .query && errors.isEmpty
+    return try Response.representation(json: result, cacheControl: isCacheable ? state.defaultCacheControl : "no-store")
+}
+
+private func resolve(
+    _ field: GraphQLDocument.Field,
+    kind: GraphQLDocument.OperationKind,
+    of request: GraphQLRequest,
+    feed: MomentsFeed
+) throws(FieldError) -> GraphQLResponse.Value {
+    switch (kind, field.name) {
+    case (.query, "getMomentsDetailsByUserID"):
+        let id = try argument("userID", of: field, in: request)
+        let page = request.text(field.arguments["page"]).flatMap { Int($0) } ?? 1
+        guard (1...1_000).contains(page) else {
+            throw FieldError("Argument 'page' must be from 1 to 1000.", "BAD_INPUT")
+        }
+        guard let found = feed.page(page, of: id) else { throw FieldError("There is no user '\(id)'.", "NOT_FOUND") }
+        return .details(found.details)
+    case (.mutation, "likeMoment"):
+        let id = try argument("momentID", of: field, in: request)
+        guard let moment = feed.like(id, by: 1) else { throw FieldError("There is no moment '\(id)'.", "NOT_FOUND") }
+        return .moment(moment)
+    default:
+        throw FieldError(
+            "This origin knows the query 'getMomentsDetailsByUserID' and the mutation 'likeMoment', "
+                + "not the \(kind.rawValue) '\(field.name)'.",
+            "UNKNOWN_OPERATION"
+        )
+    }
+}
+
+private struct FieldError: Error {
+    let message: String
+    let code: String
+
+    init(_ message: String, _ code: String) {
+        self.message = message
+        self.code = code
+    }
+}
+
+private func argument(
+    _ name: String,
+    of field: GraphQLDocument.Field,
+    in request: GraphQLRequest
+) throws(FieldError) -> String {
+    guard let text = request.text(field.arguments[name]) else {
+        throw FieldError("Argument '\(name)' of '\(field.name)' is missing, or its variable is.", "BAD_INPUT")
+    }
+    return text
+}
+
+private func rejected(_ message: String) throws -> Response {
+    let failure = GraphQLResponse.Failure(message, code: "BAD_REQUEST")
+    return try Response.json(GraphQLResponse(errors: [failure]), status: .badRequest)
+}

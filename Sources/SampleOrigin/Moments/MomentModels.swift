@@ -1,0 +1,38 @@
+/// The feed of one user, a page of it: what `GET /moments` and `getMomentsDetailsByUserID` answer with.
+struct MomentsDetails: Encodable, Sendable {
+    let userDetails: UserDetails
+    let moments: [Moment]
+    let page: Int
+    let pageCount: Int
+}
+
+struct UserDetails: Encodable, Sendable {
+    let id: String
+    let name: String
+    let avatar: String
+    let backgroundImage: String
+}
+
+struct Moment: Encodable, Sendable {
+    enum Kind: String, Encodable, Sendable {
+        case url = "URL"
+        case photos = "PHOTOS"
+    }
+
+    /// As much of the author as a moment shows.
+    struct Author: Encodable, Sendable {
+        let name: String
+        let avatar: String
+    }
+
+    let id: String
+    let userDetails: Author
+    let type: Kind
+    let title: String?
+    let url: String?
+    let photos: [String]
+    /// ISO 8601, UTC.
+    let createdDate: String
+    var isLiked: Bool
+    var likes: Int
+}

@@ -1,0 +1,106 @@
+import Synchronization
+
+/// The moments of a few made-up places, always the same ones, and the likes that were given since the start.
+final class MomentsFeed: Sendable {
+    static let pageSize = 10
+    static let momentsPerUser = 25
+    static let maximumLikes = 1_000_000
+
+    /// When the feed was last changed before anybody liked anything: 2026-01-01T00:00:00Z.
+    static let firstModified: Int64 = 1_767_225_600
+
+    private struct Changes {
+        var likes: [String: Int] = [:]
+        /// Changes per user, which is all the time that passes here: each makes the feed one second younger.
+        var revisions: [String: Int64] = [:]
+    }
+
+    private let changes = Mutex(Changes())
+
+    /// The users, in the order of their ids.
+    static let users: [UserDetails] = ["harbour", "lighthouse", "tides"].map { id in
+        UserDetails(
+            id: id,
+            name: id.prefix(1).uppercased() + id.dropFirst(),
+            avatar: "/images/\(id)-avatar.svg",
+            backgroundImage: "/images/\(id)-background.svg"
+        )
+    }
+
+    static func user(_ id: String) -> UserDetails? {
+        users.first { $0.id == id }
+    }
+
+    /// A page of a user's feed, newest first, and when it last changed; `nil` for an unknown user.
+    ///
+    /// A page behind the last one is empty.
+    func page(_ page: Int, of userID: String) -> (details: MomentsDetails, modified: Int64)? {
+        guard let user = Self.user(userID) else { return nil }
+        let first = min((page - 1) * Self.pageSize, Self.momentsPerUser)
+        let last = min(first + Self.pageSize, Self.momentsPerUser)
+        return changes.withLock { changes in
+            let moments = (first..<last).map { index in
+                Self.moment(number: Self.momentsPerUser - index, of: user, likes: changes.likes)
+            }
+            let details = MomentsDetails(
+                userDetails: user,
+                moments: moments,
+                page: page,
+                pageCount: (Self.momentsPerUser + Self.pageSize - 1) / Self.pageSize
+            )
+            return (details, Self.firstModified + changes.revisions[userID, default: 0])
+        }
+    }
+
+    /// One moment by its id, such as `harbour-7`.
+    func moment(_ id: String) -> Moment? {
+        guard let (user, number) = Self.parse(id) else { return nil }
+        return changes.withLock { Self.moment(number: number, of: user, likes: $0.likes) }
+    }
+
+    /// Adds a like, or takes one back, and returns the moment as it is then; `nil` for an unknown moment.
+    func like(_ id: String, by amount: Int) -> Moment? {
+        guard let (user, number) = Self.parse(id) else { return nil }
+        return changes.withLock { changes in
+            let before = changes.likes[id, default: 0]
+            let after = min(max(before + amount, 0), Self.maximumLikes)
+            if after != before {
+                changes.likes[id] = after
+                changes.revisions[user.id, default: 0] += 1
+            }
+            return Self.moment(number: number, of: user, likes: changes.likes)
+        }
+    }
+
+    func reset() {
+        changes.withLock { $0 = Changes() }
+    }
+
+    private static func parse(_ id: String) -> (user: UserDetails, number: Int)? {
+        let parts = id.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2, let user = user(String(parts[0])), let number = Int(parts[1]),
+            (1...momentsPerUser).contains(number), String(number) == parts[1]
+        else { return nil }
+        return (user, number)
+    }
+
+    private static func moment(number: Int, of user: UserDetails, likes: [String: Int]) -> Moment {
+        let id = "\(user.id)-\(number)"
+        let isLink = number % 3 == 0
+        let given = likes[id, default: 0]
+        let day = number < 10 ? "0\(number)" : "\(number)"
+        return Moment(
+            id: id,
+            userDetails: Moment.Author(name: user.name, avatar: user.avatar),
+            type: isLink ? .url : .photos,
+            // A title only on some, as in real feeds: absent is not empty.
+            title: number % 4 == 0 ? nil : "\(user.name), day \(number)",
+            url: isLink ? "https://\(user.id).example/log/\(number)" : nil,
+            photos: isLink ? [] : (1...(number % 3)).map { "/images/\(id)-\($0).svg" },
+            createdDate: "2025-12-\(day)T08:00:00Z",
+            isLiked: given > 0,
+            // Every moment begins with some likes of its own, so that a feed of zeros is not mistaken for one.
+            likes: number * 7 % 11 + given
+        )
+    }
+}

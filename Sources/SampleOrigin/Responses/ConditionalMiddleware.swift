@@ -1,0 +1,72 @@
+import HTTPTypes
+import Hummingbird
+
+/// Answers a conditional GET or HEAD with 304 when the client's copy is current (RFC 9110 §13).
+struct ConditionalMiddleware: RouterMiddleware {
+    /// What a 304 must carry if the 200 would have carried it (RFC 9110 §15.4.5), and nothing else.
+    private static let carried: [HTTPField.Name] = [
+        .cacheControl, .contentLocation, .eTag, .expires, .vary,
+    ]
+
+    @concurrent func handle(
+        _ request: Request,
+        context: OriginContext,
+        next: @concurrent (Request, OriginContext) async throws -> Response
+    ) async throws -> Response {
+        let response = try await next(request, context)
+        guard request.method == .get || request.method == .head, response.status == .ok,
+            isCurrent(request.headers, response.headers)
+        else { return response }
+        var fields = HTTPFields()
+        for name in Self.carried {
+            for value in response.headers[values: name] {
+                fields.append(HTTPField(name: name, value: value))
+            }
+        }
+        if fields[.eTag] == nil { fields[.lastModified] = response.headers[.lastModified] }
+        var notModified = Response(status: .notModified, headers: fields)
+        // The framework announces the length of the empty body; in a 304 that would be the length of the 200's.
+        notModified.headers[.contentLength] = nil
+        return notModified
+    }
+
+    /// `If-None-Match` decides alone when it is there (RFC 9110 §13.2.2).
+    private func isCurrent(_ request: HTTPFields, _ response: HTTPFields) -> Bool {
+        if let candidates = request[.ifNoneMatch] {
+            if candidates.trimmed == "*" { return true }
+            guard let current = response[.eTag] else { return false }
+            return entityTags(in: candidates).contains(opaque(current))
+        }
+        guard let since = request[.ifModifiedSince].flatMap(HTTPDate.parse),
+            let modified = response[.lastModified].flatMap(HTTPDate.parse)
+        else { return false }
+        return modified <= since
+    }
+
+    /// The opaque part of an entity tag: the comparison for 304 is the weak one (RFC 9110 §8.8.3.2).
+    private func opaque(_ tag: String) -> String {
+        tag.hasPrefix("W/") ? String(tag.dropFirst(2)) : tag
+    }
+
+    /// The opaque parts of a list of entity tags, whose commas may also stand inside the quotes.
+    private func entityTags(in list: String) -> [String] {
+        var tags: [String] = []
+        var rest = Substring(list)
+        while let start = rest.firstIndex(of: "\"") {
+            let content = rest[rest.index(after: start)...]
+            guard let end = content.firstIndex(of: "\"") else { break }
+            tags.append(String(rest[start...end]))
+            rest = content[content.index(after: end)...]
+        }
+        return tags
+    }
+}
+
+extension String {
+    /// Without spaces and tabs at both ends.
+    var trimmed: String {
+        let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+        let start = drop(while: isSpace)
+        return String(String(start.reversed().drop(while: isSpace)).reversed())
+    }
+}

@@ -1,0 +1,60 @@
+import HTTPTypes
+import Hummingbird
+
+/// Bytes that depend on nothing but their offset and a seed: the body of `GET /bytes/{count}`.
+///
+/// No stretch of them repeats, so that a body whose parts were swapped, lost or doubled is seen to be wrong. A test
+/// compares what it received with ``bytes(_:)``.
+public struct DeterministicBytes: Sendable {
+    /// The longest body, 1 TiB: as good as endless.
+    public static let maximumCount: Int64 = 1 << 40
+
+    private static let chunkLength: Int64 = 64 << 10
+
+    private let seed: UInt64
+
+    /// The bytes for a seed, as in `GET /bytes/{count}?seed=…`.
+    public init(seed: UInt64 = 0) {
+        self.seed = seed
+    }
+
+    /// The bytes at these offsets.
+    public func bytes(_ range: Range<Int64>) -> [UInt8] {
+        guard !range.isEmpty else { return [] }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(range.count + 16)
+        let firstWord = range.lowerBound >> 3
+        for index in firstWord...((range.upperBound - 1) >> 3) {
+            withUnsafeBytes(of: word(UInt64(index)).littleEndian) { bytes.append(contentsOf: $0) }
+        }
+        let skipped = Int(range.lowerBound - firstWord << 3)
+        return Array(bytes[skipped..<skipped + range.count])
+    }
+
+    /// SplitMix64: each word is a mix of its index, so any offset can be computed on its own.
+    private func word(_ index: UInt64) -> UInt64 {
+        var mixed = (index &+ seed &* 0xD134_2543_DE82_EF95) &* 0x9E37_79B9_7F4A_7C15 &+ 0x9E37_79B9_7F4A_7C15
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    /// The response with `count` of them, streamed; with a length, or without one.
+    func response(count: Int64, isChunked: Bool, cacheControl: String) -> Response {
+        // The content is a function of these two, so a tag made of them is as strong as one made of the bytes.
+        let tag = entityTag(of: Array("\(seed)/\(count)".utf8))
+        return Response(
+            status: .ok,
+            headers: [.contentType: "application/octet-stream", .eTag: tag, .cacheControl: cacheControl],
+            body: ResponseBody(contentLength: isChunked ? nil : Int(count)) { writer in
+                var offset: Int64 = 0
+                while offset < count {
+                    let end = min(offset + Self.chunkLength, count)
+                    try await writer.write(ByteBuffer(bytes: bytes(offset..<end)))
+                    offset = end
+                }
+                try await writer.finish(nil)
+            }
+        )
+    }
+}

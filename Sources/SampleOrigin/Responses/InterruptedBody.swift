@@ -1,0 +1,61 @@
+import HTTPTypes
+import Hummingbird
+
+/// What happens to a body after some of it was sent.
+enum BodyInterruption: Sendable {
+    /// The connection is closed: the framework does that when a body throws.
+    case closing
+    /// The rest follows when the gate opens.
+    case waiting(Gate)
+}
+
+/// The body ended early on purpose.
+struct Truncated: Error {}
+
+extension Response {
+    /// The same response, its body interrupted after `count` bytes; announced lengths stay as they are.
+    func interrupted(after count: Int, by interruption: BodyInterruption) -> Response {
+        let original = body
+        var response = self
+        response.body = ResponseBody(contentLength: original.contentLength) { writer in
+            try await original.write(
+                InterruptingWriter(parent: writer, remaining: count, interruption: interruption)
+            )
+        }
+        return response
+    }
+}
+
+/// Passes `remaining` bytes on and is then interrupted, once.
+private struct InterruptingWriter: ResponseBodyWriter {
+    var parent: any ResponseBodyWriter
+    var remaining: Int
+    let interruption: BodyInterruption
+    var wasInterrupted = false
+
+    @concurrent mutating func write(_ buffer: ByteBuffer) async throws {
+        guard !wasInterrupted else { return try await parent.write(buffer) }
+        var rest = buffer
+        if let first = rest.readSlice(length: min(remaining, rest.readableBytes)) {
+            remaining -= first.readableBytes
+            try await parent.write(first)
+        }
+        guard remaining == 0 else { return }
+        try await interrupt()
+        if rest.readableBytes > 0 { try await parent.write(rest) }
+    }
+
+    @concurrent consuming func finish(_ trailingHeaders: HTTPFields?) async throws {
+        // A body shorter than the limit is interrupted at its end, so that a truncation always truncates.
+        if !wasInterrupted { try await interrupt() }
+        try await parent.finish(trailingHeaders)
+    }
+
+    @concurrent private mutating func interrupt() async throws {
+        wasInterrupted = true
+        switch interruption {
+        case .closing: throw Truncated()
+        case .waiting(let gate): try await gate.pass()
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import Crypto
+import Foundation
+import HTTPTypes
+import Hummingbird
+
+extension HTTPField.Name {
+    /// The number of the request that an answer belongs to, counted from the origin's start.
+    static let originRequest = parsed("X-Origin-Request")
+
+    /// A name that is known to be one.
+    static func parsed(_ name: StaticString) -> HTTPField.Name {
+        guard let parsed = HTTPField.Name("\(name)") else {
+            preconditionFailure("'\(name)' is written in this module and is a field name")
+        }
+        return parsed
+    }
+}
+
+extension Response {
+    /// JSON with sorted keys, so that the same value has the same bytes and the same ETag in every process.
+    static func json(_ value: some Encodable, status: HTTPResponse.Status = .ok) throws -> Response {
+        bytes(try jsonBytes(value), contentType: "application/json", status: status)
+    }
+
+    /// A body as it is, without validators.
+    static func bytes(_ body: [UInt8], contentType: String, status: HTTPResponse.Status = .ok) -> Response {
+        Response(
+            status: status,
+            headers: [.contentType: contentType],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: body))
+        )
+    }
+
+    /// A body with a strong validator computed from it.
+    static func representation(_ body: [UInt8], contentType: String, cacheControl: String?) -> Response {
+        var response = bytes(body, contentType: contentType)
+        response.headers[.eTag] = entityTag(of: body)
+        response.headers[.cacheControl] = cacheControl
+        return response
+    }
+
+    /// JSON with a strong validator computed from its bytes.
+    static func representation(json value: some Encodable, cacheControl: String?) throws -> Response {
+        representation(try jsonBytes(value), contentType: "application/json", cacheControl: cacheControl)
+    }
+
+    /// An error status with a JSON body that says it was asked for.
+    static func failure(status code: Int) throws -> Response {
+        let body = ErrorBody(code: "asked-to-fail", message: "This origin was asked to answer with status \(code).")
+        return try json(body, status: HTTPResponse.Status(code: code))
+    }
+
+    private static func jsonBytes(_ value: some Encodable) throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return Array(try encoder.encode(value))
+    }
+}
+
+/// The strong entity tag of a content: half of its SHA-256, which is more than enough to tell versions apart.
+func entityTag(of content: [UInt8]) -> String {
+    "\"" + hexadecimal(SHA256.hash(data: content).prefix(16)) + "\""
+}
+
+func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+    let digits = Array("0123456789abcdef")
+    return bytes.reduce(into: "") { text, byte in
+        text.append(digits[Int(byte >> 4)])
+        text.append(digits[Int(byte & 15)])
+    }
+}

@@ -1,0 +1,54 @@
+import HTTPTypes
+import Hummingbird
+
+/// Bodies of other kinds than the feed's: languages, images, HTML, nothing at all, and any number of bytes.
+func addContentRoutes(to router: Router<OriginContext>, state: OriginState) {
+    router.get("/greeting") { request, _ in
+        let language = Greeting.language(accepted: request.headers[.acceptLanguage])
+        var response = Response.representation(
+            Array(Greeting.text(in: language).utf8),
+            contentType: "text/plain; charset=utf-8",
+            cacheControl: state.defaultCacheControl
+        )
+        response.headers[.contentLanguage] = language
+        response.headers[.vary] = "Accept-Language"
+        return response
+    }
+    router.get("/images/{name}") { _, context in
+        let name = try context.parameters.require("name")
+        guard let image = SampleImage(name: name) else {
+            throw OriginHTTPError(.notFound, code: "unknown-image", message: "There is no image '\(name)'.")
+        }
+        return Response.representation(
+            image.bytes,
+            contentType: "image/svg+xml",
+            cacheControl: "max-age=86400, immutable"
+        )
+    }
+    router.get("/html") { _, _ in
+        // What a captive portal answers with: a success, and not what was asked for.
+        Response.representation(
+            Array("<!doctype html>\n<title>Welcome</title>\n<p>Please accept the terms to go on.</p>\n".utf8),
+            contentType: "text/html; charset=utf-8",
+            cacheControl: state.defaultCacheControl
+        )
+    }
+    router.get("/empty") { _, _ in
+        Response.representation([], contentType: "application/json", cacheControl: state.defaultCacheControl)
+    }
+    router.get("/bytes/{count}") { request, context in
+        let text = try context.parameters.require("count")
+        guard let count = Int64(text), (0...DeterministicBytes.maximumCount).contains(count) else {
+            throw OriginHTTPError.badRequest(
+                "'\(text)' is not a number of bytes from 0 to \(DeterministicBytes.maximumCount)."
+            )
+        }
+        let query = Query(request)
+        let seed = try query.integer("seed", default: 0, in: 0...Int(Int32.max))
+        return DeterministicBytes(seed: UInt64(seed)).response(
+            count: count,
+            isChunked: query["chunked"] == "true",
+            cacheControl: state.defaultCacheControl
+        )
+    }
+}

@@ -1,0 +1,38 @@
+import HTTPTypes
+import Hummingbird
+
+/// Fields that frame the message: an answer that lies about them is no longer a deterministic answer.
+private let framing: Set<HTTPField.Name> = [.contentLength, .transferEncoding, .connection, .date]
+
+/// `GET /respond?status=200&field=Name: value&body=…`: an answer made of what the query asks for.
+func addRespondRoutes(to router: Router<OriginContext>) {
+    for method: HTTPRequest.Method in [.get, .post, .put, .delete] {
+        router.on("/respond", method: method) { request, _ in
+            let query = Query(request)
+            let body = query["body"] ?? "{\"path\":\"/respond\"}"
+            var response = Response.bytes(
+                Array(body.utf8),
+                contentType: "application/json",
+                status: HTTPResponse.Status(code: try query.integer("status", default: 200, in: 200...599))
+            )
+            for line in query.values("field") {
+                let field = try parsedField(line)
+                if field.name == .contentType { response.headers[.contentType] = nil }
+                response.headers.append(field)
+            }
+            return response
+        }
+    }
+}
+
+private func parsedField(_ line: String) throws -> HTTPField {
+    let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    let value = String(parts.last ?? "").trimmed
+    guard parts.count == 2, let name = HTTPField.Name(String(parts[0])), HTTPField.isValidValue(value) else {
+        throw OriginHTTPError.badRequest("Parameter 'field' must look like 'Name: value', percent-encoded.")
+    }
+    guard !framing.contains(name) else {
+        throw OriginHTTPError.badRequest("Parameter 'field' cannot set '\(name)': the server does.")
+    }
+    return HTTPField(name: name, value: value)
+}

@@ -1,0 +1,40 @@
+import Hummingbird
+import Logging
+import NIOCore
+
+func makeApplication(
+    state: OriginState,
+    port: Int,
+    onServerRunning: @escaping @Sendable (any Channel) async -> Void
+) -> Application<RouterResponder<OriginContext>> {
+    Application(
+        router: makeRouter(state: state),
+        server: .http1(configuration: .init(additionalChannelHandlers: [ConnectionHandler(state: state)])),
+        configuration: ApplicationConfiguration(
+            address: .hostname(state.configuration.host, port: port),
+            serverName: "sample-origin"
+        ),
+        onServerRunning: onServerRunning,
+        // The framework reports every client that goes away; what matters is thrown, or logged per request below.
+        logger: Logger(label: "sample-origin", factory: { _ in SwiftLogNoOpLogHandler() })
+    )
+}
+
+private func makeRouter(state: OriginState) -> Router<OriginContext> {
+    let router = Router(context: OriginContext.self, options: [.autoGenerateHeadEndpoints])
+    // Before the middleware, so that looking at the counts neither changes them nor is forced to fail.
+    addControlRoutes(to: router, state: state)
+
+    router.add(middleware: LedgerMiddleware(state: state))
+    router.add(middleware: BehaviourMiddleware(script: state.script))
+    router.add(middleware: ConditionalMiddleware())
+
+    addMomentsRoutes(to: router, state: state)
+    addGraphQLRoutes(to: router, state: state)
+    addFreshnessRoutes(to: router, state: state)
+    addContentRoutes(to: router, state: state)
+    addFaultRoutes(to: router, state: state)
+    addEchoRoutes(to: router)
+    addRespondRoutes(to: router)
+    return router
+}

@@ -1,0 +1,55 @@
+import HTTPTypes
+import Hummingbird
+
+/// Applies the behaviour that was forced on a request, if any.
+struct BehaviourMiddleware: RouterMiddleware {
+    let script: BehaviourScript
+
+    @concurrent func handle(
+        _ request: Request,
+        context: OriginContext,
+        next: @concurrent (Request, OriginContext) async throws -> Response
+    ) async throws -> Response {
+        guard let behaviour = script.next(path: request.uri.path) else { return try await next(request, context) }
+        switch behaviour.kind {
+        case .status(let code, let fields):
+            var response = try Response.failure(status: code)
+            response.set(fields)
+            return response
+        case .respond(let status, let fields, let body):
+            var response = Response(
+                status: HTTPResponse.Status(code: status),
+                body: ResponseBody(byteBuffer: ByteBuffer(string: body))
+            )
+            response.set(fields)
+            return response
+        case .hangUp(let reset):
+            try await hangUp(context.channel, reset: reset)
+        case .hold(let gate):
+            try await gate.pass()
+            return try await next(request, context)
+        case .setFields(let fields):
+            var response = try await next(request, context)
+            response.set(fields)
+            return response
+        case .truncate(let count):
+            return try await next(request, context).interrupted(after: count, by: .closing)
+        case .holdBody(let count, let gate):
+            return try await next(request, context).interrupted(after: count, by: .waiting(gate))
+        }
+    }
+}
+
+extension Response {
+    /// Sets fields, and removes those whose value is empty; names that are no field names are left out.
+    fileprivate mutating func set(_ fields: [RecordedRequest.Field]) {
+        for field in fields {
+            guard let name = HTTPField.Name(field.name) else { continue }
+            headers[name] = nil
+        }
+        for field in fields where !field.value.isEmpty {
+            guard let name = HTTPField.Name(field.name) else { continue }
+            headers.append(HTTPField(name: name, value: field.value))
+        }
+    }
+}

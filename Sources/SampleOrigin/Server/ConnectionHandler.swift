@@ -1,0 +1,47 @@
+import NIOCore
+import NIOHTTP1
+
+/// Registers its connection and puts a ``HeadTap`` where heads still have their original form.
+///
+/// The framework adds a server's own handlers behind its codec, so this one moves what matters in front of it.
+final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = NIOAny
+
+    private let state: OriginState
+
+    init(state: OriginState) {
+        self.state = state
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        guard state.connections.opened(context.channel) else {
+            context.close(promise: nil)
+            return
+        }
+        do {
+            let operations = context.pipeline.syncOperations
+            let decoder = try operations.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+            try operations.addHandler(HeadTap(state: state), position: .after(decoder))
+        } catch {
+            // Without the tap, requests would be recorded wrongly: better no connection than a misleading one.
+            context.fireErrorCaught(error)
+            context.close(promise: nil)
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .some(.inputClosed) = event as? ChannelEvent {
+            state.connections.abandoned(context.channel)
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        state.connections.closed(context.channel)
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        state.connections.closed(context.channel)
+    }
+}

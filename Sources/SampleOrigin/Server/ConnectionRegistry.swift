@@ -1,0 +1,116 @@
+import NIOCore
+import Synchronization
+
+/// The connections of a running server, and the heads that came over them and were not handled yet.
+///
+/// It exists for three things that the framework does not offer: the head exactly as it was received, closing every
+/// connection at once, and telling a test how many connections were opened and when they are gone.
+final class ConnectionRegistry: Sendable {
+    /// How many connections an origin serves at a time; further ones are closed.
+    static let maximumConnections = 4_096
+
+    private struct Connection {
+        let channel: any Channel
+        var heads: [RawRequestHead] = []
+        /// The peer closed its side: for a test, and for the peer, this connection is gone.
+        var isAbandoned = false
+    }
+
+    private struct State {
+        var connections: [ObjectIdentifier: Connection] = [:]
+        var accepted = 0
+        var isRefusing = false
+        var nextID = 0
+        var observers: [Int: (atMost: Int, continuation: CheckedContinuation<Void, Never>)] = [:]
+
+        var open: Int { connections.values.count { !$0.isAbandoned } }
+
+        mutating func satisfiedObservers() -> [CheckedContinuation<Void, Never>] {
+            let open = open
+            let satisfied = observers.filter { $0.value.atMost >= open }
+            for id in satisfied.keys { observers.removeValue(forKey: id) }
+            return satisfied.values.map(\.continuation)
+        }
+    }
+
+    private let state = Mutex(State())
+
+    var accepted: Int { state.withLock { $0.accepted } }
+    var open: Int { state.withLock { $0.open } }
+
+    /// Registers a connection; `false` when the server is stopping or full, and the connection is to be closed.
+    func opened(_ channel: any Channel) -> Bool {
+        state.withLock { state in
+            guard !state.isRefusing, state.connections.count < Self.maximumConnections else { return false }
+            state.accepted += 1
+            state.connections[ObjectIdentifier(channel)] = Connection(channel: channel)
+            return true
+        }
+    }
+
+    func received(_ head: RawRequestHead, on channel: any Channel) {
+        state.withLock { $0.connections[ObjectIdentifier(channel)]?.heads.append(head) }
+    }
+
+    /// The oldest head that was not handled yet: HTTP/1.1 requests are handled in the order in which they arrive.
+    func nextHead(on channel: any Channel) -> RawRequestHead? {
+        state.withLock { state in
+            let id = ObjectIdentifier(channel)
+            guard state.connections[id]?.heads.isEmpty == false else { return nil }
+            return state.connections[id]?.heads.removeFirst()
+        }
+    }
+
+    func abandoned(_ channel: any Channel) {
+        change { $0.connections[ObjectIdentifier(channel)]?.isAbandoned = true }
+    }
+
+    func closed(_ channel: any Channel) {
+        change { $0.connections.removeValue(forKey: ObjectIdentifier(channel)) }
+    }
+
+    /// Closes every connection, and those that are still being accepted, until ``accept()``.
+    func closeAll() {
+        let channels = state.withLock { state in
+            state.isRefusing = true
+            return state.connections.values.map(\.channel)
+        }
+        for channel in channels {
+            channel.close(mode: .all, promise: nil)
+        }
+    }
+
+    func accept() {
+        state.withLock { $0.isRefusing = false }
+    }
+
+    /// Returns when no more than `count` connections are open, or when the task is cancelled.
+    func waitUntilOpen(atMost count: Int) async {
+        let id = state.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isDone = state.withLock { state in
+                    guard state.open > count, !Task.isCancelled else { return true }
+                    state.observers[id] = (count, continuation)
+                    return false
+                }
+                if isDone { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.observers.removeValue(forKey: id) }?.continuation.resume()
+        }
+    }
+
+    private func change(_ body: (inout State) -> Void) {
+        let satisfied = state.withLock { state in
+            body(&state)
+            return state.satisfiedObservers()
+        }
+        for continuation in satisfied {
+            continuation.resume()
+        }
+    }
+}

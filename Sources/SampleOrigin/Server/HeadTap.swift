@@ -1,0 +1,32 @@
+import NIOCore
+import NIOHTTP1
+
+/// Keeps each request head as it was received, and dates each response by the origin's clock if it has one.
+final class HeadTap: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let state: OriginState
+
+    init(state: OriginState) {
+        self.state = state
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if case .head(let head) = unwrapInboundIn(data) {
+            state.connections.received(RawRequestHead(head), on: context.channel)
+        }
+        context.fireChannelRead(data)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard let now = state.configuration.date, case .head(var head) = unwrapOutboundIn(data) else {
+            context.write(data, promise: promise)
+            return
+        }
+        head.headers.replaceOrAdd(name: "Date", value: HTTPDate.string(secondsSince1970: now()))
+        context.write(wrapOutboundOut(.head(head)), promise: promise)
+    }
+}

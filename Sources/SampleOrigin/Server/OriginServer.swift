@@ -1,0 +1,129 @@
+import Hummingbird
+import Logging
+import NIOCore
+import Synchronization
+
+/// Starts and stops the server of one origin, any number of times, always on the same port.
+actor OriginServer {
+    private enum Phase {
+        case stopped
+        case starting(Task<Void, any Error>)
+        case running(listener: any Channel, run: Task<Void, Never>)
+        case stopping(Task<Void, Never>)
+    }
+
+    private let state: OriginState
+    private var phase = Phase.stopped
+    private let address = Mutex(Address())
+
+    private struct Address: ~Copyable {
+        var port: Int?
+        var reservation: PortReservation?
+    }
+
+    init(state: OriginState) {
+        self.state = state
+    }
+
+    /// The port of the first start, or the configured one before that.
+    nonisolated var port: Int { address.withLock { $0.port } ?? state.configuration.port }
+
+    func start() async throws {
+        while true {
+            switch phase {
+            case .running:
+                return
+            case .starting(let task):
+                return try await task.value
+            case .stopping(let task):
+                // The task itself sets the next phase, before it ends.
+                await task.value
+            case .stopped:
+                let task = Task { try await listen() }
+                phase = .starting(task)
+                return try await task.value
+            }
+        }
+    }
+
+    func stop() async {
+        while true {
+            switch phase {
+            case .stopped:
+                return
+            case .starting(let task):
+                _ = await task.result
+            case .stopping(let task):
+                return await task.value
+            case .running(let listener, let run):
+                let task = Task { await close(listener: listener, run: run) }
+                phase = .stopping(task)
+                return await task.value
+            }
+        }
+    }
+
+    private func listen() async throws {
+        let host = state.configuration.host
+        let wanted = reservedPort(host: host)
+        state.connections.accept()
+        let (ready, continuation) = AsyncThrowingStream<any Channel, any Error>.makeStream()
+        let application = makeApplication(state: state, port: wanted) { listener in
+            continuation.yield(listener)
+            continuation.finish()
+        }
+        let run = Task {
+            do {
+                try await application.run()
+                continuation.finish()
+            } catch {
+                continuation.finish(throwing: error)
+            }
+        }
+        do {
+            for try await listener in ready {
+                address.withLock { $0.port = listener.localAddress?.port ?? wanted }
+                phase = .running(listener: listener, run: run)
+                return
+            }
+            throw OriginError(
+                code: .ended,
+                message: "The sample origin ended before it listened on '\(host):\(wanted)'."
+            )
+        } catch {
+            run.cancel()
+            phase = .stopped
+            throw Self.explained(error, host: host, port: wanted)
+        }
+    }
+
+    private func reservedPort(host: String) -> Int {
+        let configured = state.configuration.port
+        return address.withLock { address in
+            if let port = address.port { return port }
+            // Only a free port needs reserving: one that the caller named is the caller's to keep.
+            guard configured == 0 else { return configured }
+            address.reservation = PortReservation(host: host)
+            return address.reservation?.port ?? configured
+        }
+    }
+
+    private func close(listener: any Channel, run: Task<Void, Never>) async {
+        // Nothing new first, then what is there, then the handlers that wait for something else than their connection.
+        try? await listener.close()
+        state.connections.closeAll()
+        run.cancel()
+        await run.value
+        phase = .stopped
+    }
+
+    private static func explained(_ error: any Error, host: String, port: Int) -> OriginError {
+        if let error = error as? OriginError { return error }
+        let reason = (error as? IOError).map { bindFailureReason(errno: $0.errnoCode) } ?? "\(error)"
+        return OriginError(
+            code: .bind,
+            message: "Cannot listen on '\(host):\(port)': \(reason). Choose another address, or port 0 for a free one.",
+            cause: error
+        )
+    }
+}

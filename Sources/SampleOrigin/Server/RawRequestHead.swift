@@ -1,0 +1,23 @@
+import NIOHTTP1
+
+/// A request head as the parser read it, before the framework gave it a shape of its own.
+///
+/// The framework's codec turns absolute-form targets into paths, takes `Host` out of the fields and splits `Cookie`,
+/// which is of no use to a test of what was sent.
+struct RawRequestHead: Sendable {
+    let method: String
+    let target: String
+    let fields: [RecordedRequest.Field]
+
+    init(_ head: HTTPRequestHead) {
+        self.method = head.method.rawValue
+        self.target = head.uri
+        self.fields = head.headers.map { RecordedRequest.Field(name: $0.name, value: $0.value) }
+    }
+
+    init(method: String, target: String) {
+        self.method = method
+        self.target = target
+        self.fields = []
+    }
+}

@@ -1,0 +1,17 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The reasons for which binding usually fails, in words; the number for any other.
+func bindFailureReason(errno code: CInt) -> String {
+    switch code {
+    case EADDRINUSE: "another process listens there"
+    case EACCES: "not permitted, ports below 1024 need privileges"
+    case EADDRNOTAVAIL: "this machine has no such address"
+    default: "the system answered with error \(code)"
+    }
+}

@@ -1,0 +1,42 @@
+import Dispatch
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// SIGINT and SIGTERM as something to wait for, instead of the end of the process.
+final class TerminationSignals: Sendable {
+    private let stream: AsyncStream<Void>
+    private let sources = Mutex<[any DispatchSourceSignal]>([])
+
+    init() {
+        let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingOldest(1))
+        self.stream = stream
+        for number in [SIGINT, SIGTERM] {
+            // The default action would end the process before the dispatch source is told.
+            signal(number, SIG_IGN)
+            sources.withLock { sources in
+                let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+                source.setEventHandler { continuation.yield() }
+                source.activate()
+                sources.append(source)
+            }
+        }
+    }
+
+    deinit {
+        sources.withLock { sources in
+            for source in sources { source.cancel() }
+        }
+    }
+
+    /// Returns when the first signal arrives, at once if it already did, or when the task is cancelled.
+    func first() async {
+        for await _ in stream { return }
+    }
+}

@@ -1,0 +1,33 @@
+import Synchronization
+
+/// The behaviours that were forced and not used up yet, in the order in which they were forced.
+final class BehaviourScript: Sendable {
+    private struct Entry {
+        let behaviour: ForcedBehaviour
+        let path: String?
+        var remaining: Int
+    }
+
+    private let entries = Mutex<[Entry]>([])
+
+    func force(_ behaviour: ForcedBehaviour, times: Int, path: String?) {
+        guard times > 0 else { return }
+        entries.withLock { $0.append(Entry(behaviour: behaviour, path: path, remaining: times)) }
+    }
+
+    /// The behaviour for a request to `path`, which is thereby used up once.
+    func next(path: String) -> ForcedBehaviour? {
+        entries.withLock { entries in
+            guard let index = entries.firstIndex(where: { $0.path == nil || $0.path == path }) else { return nil }
+            let behaviour = entries[index].behaviour
+            // `.max` means until further notice, so it never counts down.
+            if entries[index].remaining != .max { entries[index].remaining -= 1 }
+            if entries[index].remaining == 0 { entries.remove(at: index) }
+            return behaviour
+        }
+    }
+
+    func clear() {
+        entries.withLock { $0.removeAll() }
+    }
+}

@@ -1,0 +1,66 @@
+/// What an origin does to a request instead of, or on top of, answering it as usual.
+///
+/// ```swift
+/// origin.force(.status(503), times: 3)                      // the next three requests, whatever they are
+/// origin.force(.hangUp, times: .max, path: "/moments")      // every request for /moments, until further notice
+/// origin.force(.truncate(after: 100), path: "/moments")     // the next one
+/// ```
+public struct ForcedBehaviour: Sendable {
+    enum Kind: Sendable {
+        case status(Int, fields: [RecordedRequest.Field])
+        case hangUp(reset: Bool)
+        case truncate(after: Int)
+        case hold(Gate)
+        case holdBody(after: Int, Gate)
+        case setFields([RecordedRequest.Field])
+        case respond(status: Int, fields: [RecordedRequest.Field], body: String)
+    }
+
+    let kind: Kind
+
+    /// Answer with this status (400…599) and a JSON body that says so.
+    public static func status(_ code: Int, fields: [(name: String, value: String)] = []) -> Self {
+        Self(kind: .status(min(max(code, 400), 599), fields: Self.fields(fields)))
+    }
+
+    /// Close the connection without an answer.
+    public static let hangUp = Self(kind: .hangUp(reset: false))
+
+    /// Reset the connection (TCP RST) without an answer.
+    public static let reset = Self(kind: .hangUp(reset: true))
+
+    /// Announce the whole body, send this many bytes of it, then close the connection.
+    public static func truncate(after byteCount: Int) -> Self {
+        Self(kind: .truncate(after: max(0, byteCount)))
+    }
+
+    /// Answer as usual, but not before the gate is open.
+    public static func hold(_ gate: Gate) -> Self {
+        Self(kind: .hold(gate))
+    }
+
+    /// Send the head and this many bytes of the body, and the rest when the gate is open.
+    public static func holdBody(after byteCount: Int, _ gate: Gate) -> Self {
+        Self(kind: .holdBody(after: max(0, byteCount), gate))
+    }
+
+    /// Answer as usual, with these fields set instead; an empty value removes the field.
+    ///
+    /// They are set after conditional requests were evaluated, so a forced `ETag` is sent but not compared.
+    public static func setFields(_ fields: [(name: String, value: String)]) -> Self {
+        Self(kind: .setFields(Self.fields(fields)))
+    }
+
+    /// Answer with exactly this.
+    public static func respond(
+        status: Int = 200,
+        fields: [(name: String, value: String)] = [],
+        body: String
+    ) -> Self {
+        Self(kind: .respond(status: min(max(status, 200), 599), fields: Self.fields(fields), body: body))
+    }
+
+    private static func fields(_ pairs: [(name: String, value: String)]) -> [RecordedRequest.Field] {
+        pairs.map { RecordedRequest.Field(name: $0.name, value: $0.value) }
+    }
+}

@@ -1,0 +1,19 @@
+import Hummingbird
+import Synchronization
+
+/// Everything of an origin that outlives one run of its server: a restart on the same port keeps counts and likes.
+final class OriginState: Sendable {
+    let configuration: OriginConfiguration
+    let ledger = RequestLedger()
+    let script = BehaviourScript()
+    let connections = ConnectionRegistry()
+    let feed = MomentsFeed()
+    let flaky = FlakyCounter()
+
+    init(configuration: OriginConfiguration) {
+        self.configuration = configuration
+    }
+
+    /// The `Cache-Control` of whatever has no lifetime of its own.
+    var defaultCacheControl: String { "max-age=\(configuration.maxAge)" }
+}

@@ -1,0 +1,56 @@
+import Synchronization
+
+/// What has been asked: a total, counts per route and per path, and the latest requests themselves.
+///
+/// The control plane (paths that begin with `/_`) is not counted, so that looking changes nothing.
+final class RequestLedger: Sendable {
+    /// Limits, so that a benchmark of a billion requests does not fill the memory of the machine it measures.
+    static let maximumPaths = 10_000
+    static let maximumRecorded = 1_000
+
+    struct Statistics: Sendable, Encodable {
+        /// All requests.
+        var total = 0
+        /// Requests per method and route pattern, such as `GET /moments/{id}`.
+        var routes: [String: Int] = [:]
+    }
+
+    private struct Counts {
+        var statistics = Statistics()
+        var paths: [String: Int] = [:]
+        var recorded: [RecordedRequest] = []
+    }
+
+    private let counts = Mutex(Counts())
+
+    /// Gives the request its number and counts its path.
+    func record(_ head: RawRequestHead, path: String) -> RecordedRequest {
+        counts.withLock { counts in
+            counts.statistics.total += 1
+            let request = RecordedRequest(number: counts.statistics.total, path: path, head: head)
+            if counts.paths.count < Self.maximumPaths || counts.paths[path] != nil {
+                counts.paths[path, default: 0] += 1
+            }
+            if counts.recorded.count == Self.maximumRecorded {
+                counts.recorded.removeFirst(Self.maximumRecorded / 2)
+            }
+            counts.recorded.append(request)
+            return request
+        }
+    }
+
+    func count(route: String) {
+        counts.withLock { $0.statistics.routes[route, default: 0] += 1 }
+    }
+
+    func count(path: String) -> Int {
+        counts.withLock { $0.paths[path] ?? 0 }
+    }
+
+    var statistics: Statistics { counts.withLock { $0.statistics } }
+    var recorded: [RecordedRequest] { counts.withLock { $0.recorded } }
+
+    func reset() {
+        counts.withLock { $0 = Counts() }
+    }
+}

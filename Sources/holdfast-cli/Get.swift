@@ -1,0 +1,149 @@
+import ArgumentParser
+import Holdfast
+
+/// `holdfast get URL --store STORE`
+struct Get: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Fetches a URL through a store.",
+        discussion: """
+            The body goes to stdout as it arrives; a line for each emission (source, status, age, Cache-Status) goes to stderr. \
+            The exit status is 0 when a body was delivered whole, 1 when not, 64 when the command line is wrong.
+
+            Examples:
+              holdfast get https://api.example.com/feed --store feed.store
+              holdfast get https://api.example.com/feed --store feed.store --offline
+              holdfast get https://api.example.com/me --store my.store --header 'Authorization: Bearer …'
+            """
+    )
+
+    /// The strategies of the request layer, by their names on the command line.
+    enum Strategy: String, ExpressibleByArgument, CaseIterable {
+        case standard
+        case startWith = "start-with"
+        case storedFirst = "stored-first"
+        case networkFirst = "network-first"
+        case storedOnly = "stored-only"
+        case networkOnly = "network-only"
+
+        /// What is asked for, in this order; `start-with` asks twice.
+        var preferences: [CacheRequest.Preference] {
+            switch self {
+            case .standard: [.standard]
+            case .startWith: [.storedOnly, .networkOnly]
+            case .storedFirst: [.storedFirst]
+            case .networkFirst: [.networkFirst]
+            case .storedOnly: [.storedOnly]
+            case .networkOnly: [.networkOnly]
+            }
+        }
+    }
+
+    @Argument(help: "An absolute http or https URL.")
+    var url: String
+
+    @Option(help: "The store's folder; made where there is none.")
+    var store: String
+
+    @Flag(help: "Open no socket: what is stored answers, or nothing does.")
+    var offline = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Which of store and network answers.",
+            discussion: """
+                standard: a fresh stored response at once, a stale one validated first, any when the origin cannot be reached. \
+                start-with: what is stored, then what the network answers (not printed again when it is unchanged). \
+                stored-first: whatever is stored, else the network. network-first: the network, else what is stored. \
+                stored-only, network-only: just that.
+                """))
+    var strategy: Strategy = .standard
+
+    @Option(
+        name: .customLong("header"), help: ArgumentHelp("A request field; may be repeated.", valueName: "name: value"))
+    var headers: [String] = []
+
+    func validate() throws {
+        _ = try requestHead()
+    }
+
+    func run() async throws {
+        let head = try requestHead()
+        let client: CachingClient
+        do {
+            client = try await CachingClient.open(
+                store: store, configuration: .init(mode: offline ? .offline : .automatic), logger: .standardError)
+        } catch {
+            throw CommandFailure("\(error)")
+        }
+        let outcome: Result<Void, any Error>
+        do {
+            outcome = .success(try await deliver(head, through: client))
+        } catch {
+            outcome = .failure(error)
+        }
+        try? await client.close()
+        try outcome.get()
+    }
+
+    private func requestHead() throws -> HTTPRequest {
+        let target: TargetURI
+        do {
+            target = try TargetURI(url)
+        } catch {
+            throw ValidationError("\(error)")
+        }
+        return HTTPRequest(
+            method: .get, scheme: target.scheme, authority: target.authority, path: target.requestTarget,
+            headerFields: try HTTPFields(lines: headers))
+    }
+
+    private func deliver(_ head: HTTPRequest, through client: CachingClient) async throws {
+        var delivered: StoredResponse.ID?
+        var hasDelivered = false
+        var failure: (any Error)?
+        for preference in strategy.preferences {
+            do {
+                let response = try await client.respond(to: CacheRequest(head: head, preference: preference))
+                Console.error(response.emissionLine)
+                // The network confirmed what was printed already.
+                if response.isValidated, let delivered, delivered == response.stored?.bodyID { continue }
+                for try await chunk in response.body { try Console.write(chunk) }
+                delivered = response.stored?.bodyID
+                hasDelivered = true
+            } catch is Console.Closed {
+                return
+            } catch let error as ExchangeError where error.code == .offlineMiss && strategy == .startWith {
+                failure = error
+            } catch {
+                throw CommandFailure("\(error)")
+            }
+        }
+        if !hasDelivered { throw CommandFailure(failure.map { "\($0)" } ?? "No body was delivered.") }
+    }
+}
+
+extension CacheResponse {
+    /// One line for people and scripts.
+    var emissionLine: String {
+        "emission source=\(source.rawValue) status=\(head.status.code) age=\(age / 1000)s stale=\(isStale)"
+            + " cache-status=\"\(outcome.cacheStatus())\""
+    }
+}
+
+extension HTTPFields {
+    /// Fields from lines such as `Accept: text/plain`.
+    init(lines: [String]) throws {
+        self.init()
+        for line in lines {
+            guard let colon = line.firstIndex(of: ":"), let name = HTTPField.Name(String(line[..<colon])) else {
+                let shown = line.prefix { $0 != ":" }
+                throw ValidationError("'--header' takes 'Name: value', and '\(shown)' begins no such field.")
+            }
+            let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+            guard HTTPField.isValidValue(String(value)) else {
+                throw ValidationError("The value of '--header \(name)' holds a character that no field value may hold.")
+            }
+            append(HTTPField(name: name, value: String(value)))
+        }
+    }
+}

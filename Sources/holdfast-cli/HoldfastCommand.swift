@@ -1,0 +1,38 @@
+import ArgumentParser
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// `holdfast`: the request layer from the shell.
+@main
+struct HoldfastCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "holdfast",
+        abstract: "Keeps a service answering when the network does not.",
+        discussion: """
+            Responses are kept in a store, a folder of your choice, by the rules of HTTP caching (RFC 9111), and answer when the origin \
+            cannot be reached. Look into a store with 'cache-dump'.
+            """,
+        subcommands: [Get.self]
+    )
+
+    static func main() async {
+        // Whoever reads the output may stop reading: that is an error of a write, not the end of the process.
+        signal(SIGPIPE, SIG_IGN)
+        do {
+            var command = try parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            exit(withError: error)
+        }
+    }
+}

@@ -1,0 +1,20 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A service that depends on Holdfast as any other package would, and imports nothing else: its one file is the README's example.
+let package = Package(
+    name: "consumer",
+    platforms: [.macOS(.v15)],
+    dependencies: [.package(name: "holdfast", path: "../..")],
+    targets: [
+        .executableTarget(
+            name: "Consumer",
+            dependencies: [.product(name: "Holdfast", package: "holdfast")],
+            swiftSettings: [
+                .swiftLanguageMode(.v6),
+                .enableUpcomingFeature("MemberImportVisibility"),
+                .treatAllWarnings(as: .error),
+            ]
+        )
+    ]
+)

@@ -1,0 +1,138 @@
+import HTTPCacheSemantics
+import HTTPTypes
+import Testing
+
+/// Properties of the key over random requests.
+///
+/// A failure names its seed: put it into `seeds` to replay it.
+@Suite("Cache key, properties", .tags(.key))
+struct CacheKeyPropertyTests {
+    static let seeds: [UInt64] = [1, 0xC0FFEE, 20_260_301]
+
+    private func components(_ generator: inout SeededGenerator) throws -> CacheKey.Components {
+        let partition: CacheKey.Partition =
+            switch Int.random(in: 0..<3, using: &generator) {
+            case 0: .shared
+            case 1: .principal(generator.text(maximum: 6))
+            default:
+                .credentials(
+                    (0..<Int.random(in: 0...40, using: &generator)).map { _ in .random(in: 0...255, using: &generator) }
+                )
+            }
+        let methods: [HTTPRequest.Method] = [.get, .post, .put, try #require(HTTPRequest.Method("QUERY"))]
+        let hosts = ["a.example", "a.example:81", "[::1]", "b"]
+        let path = generator.text(maximum: 8).filter { !$0.isASCII || ($0 > " " && $0 != "\u{7F}") }
+        let target = try TargetURI("http://\(hosts[Int.random(in: 0..<4, using: &generator)])/\(path)")
+        var content: CacheKey.Content?
+        if Bool.random(using: &generator) {
+            content = CacheKey.Content(
+                type: Bool.random(using: &generator) ? generator.text(maximum: 4) : nil,
+                coding: Bool.random(using: &generator) ? generator.text(maximum: 4) : nil,
+                sha256: (0..<32).map { _ in .random(in: 0...255, using: &generator) }
+            )
+        }
+        return CacheKey.Components(
+            partition: partition,
+            method: methods[Int.random(in: 0..<4, using: &generator)],
+            target: target,
+            content: content
+        )
+    }
+
+    @Test(arguments: seeds)
+    func whatIsEncodedIsDecodedAndTheOtherWayRound(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        for round in 0..<800 {
+            let parts = try components(&generator)
+            let key = CacheKey(
+                partition: parts.partition,
+                method: parts.method,
+                target: parts.target,
+                content: parts.content
+            )
+            try #require(key.components == parts, "seed \(seed), round \(round)")
+            let read = try #require(CacheKey(bytes: key.bytes), "seed \(seed), round \(round)")
+            try #require(read.bytes == key.bytes, "seed \(seed), round \(round)")
+        }
+    }
+
+    @Test(arguments: seeds)
+    func differentRequestsHaveDifferentKeys(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        var seen: [[UInt8]: String] = [:]
+        for round in 0..<800 {
+            let parts = try components(&generator)
+            let key = CacheKey(
+                partition: parts.partition,
+                method: parts.method,
+                target: parts.target,
+                content: parts.content
+            )
+            // Octets, not Strings: "é" composed and decomposed are equal Strings and different requests.
+            let text = octets(of: parts)
+            if let earlier = seen[key.bytes] { try #require(earlier == text, "seed \(seed), round \(round)") }
+            seen[key.bytes] = text
+        }
+        #expect(Set(seen.values).count == seen.count, "seed \(seed): one request, two keys")
+    }
+
+    private func octets(of parts: CacheKey.Components) -> String {
+        let partition: String =
+            switch parts.partition {
+            case .shared: "shared"
+            case .principal(let name): "p\(Array(name.utf8))"
+            case .credentials(let digest): "c\(digest)"
+            }
+        let content = parts.content.map { content in
+            "\(content.type.map { Array($0.utf8) }.debugDescription) \(content.coding.map { Array($0.utf8) }.debugDescription) \(content.sha256)"
+        }
+        return "\(partition) \(parts.method) \(parts.target.uri) \(content ?? "-")"
+    }
+
+    /// A damaged key is refused, or is the canonical key of something else; never a second spelling of the same key.
+    @Test(arguments: seeds)
+    func damagedBytesNeverSpellTheSameKeyTwice(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        for round in 0..<1_500 {
+            let parts = try components(&generator)
+            let key = CacheKey(
+                partition: parts.partition,
+                method: parts.method,
+                target: parts.target,
+                content: parts.content
+            )
+            var bytes = key.bytes
+            switch Int.random(in: 0..<3, using: &generator) {
+            case 0: bytes[Int.random(in: 0..<bytes.count, using: &generator)] = .random(in: 0...255, using: &generator)
+            case 1: bytes.remove(at: Int.random(in: 0..<bytes.count, using: &generator))
+            default:
+                bytes.insert(
+                    .random(in: 0...255, using: &generator),
+                    at: Int.random(in: 0...bytes.count, using: &generator)
+                )
+            }
+            guard bytes != key.bytes, let damaged = CacheKey(bytes: bytes) else { continue }
+            let read = damaged.components
+            let again = CacheKey(
+                partition: read.partition,
+                method: read.method,
+                target: read.target,
+                content: read.content
+            )
+            try #require(again.bytes == bytes, "seed \(seed), round \(round)")
+            try #require(octets(of: read) != octets(of: parts), "seed \(seed), round \(round)")
+        }
+    }
+
+    @Test(arguments: seeds)
+    func noBytesMakeTheDecoderTrap(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        for _ in 0..<4_000 {
+            var bytes: [UInt8] = (0..<Int.random(in: 0...24, using: &generator)).map { _ in
+                .random(in: 0...255, using: &generator)
+            }
+            if !bytes.isEmpty { bytes[0] = CacheKey.version }
+            if let key = CacheKey(bytes: bytes) { #expect(key.bytes == bytes) }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+import HTTPCacheSemantics
+import HTTPTypes
+import Testing
+
+@Suite("Arithmetic at its ends", .tags(.rfc9111Age, .rfc9111Freshness))
+struct PolicyEdgeTests {
+    static let extremes: [Int64] = [.min, .min + 1, -1, 0, 1, 1_772_366_400_000, .max - 1, .max]
+
+    @Test(arguments: extremes, extremes)
+    func noInstantTraps(requestTime: Int64, responseTime: Int64) {
+        for explicit in [nil] + Self.extremes.map(Optional.some) {
+            let head = stored(
+                [
+                    ("Date", noonDate), ("Age", "2147483648"), ("Cache-Control", "stale-if-error=1"),
+                    ("Last-Modified", "Thu, 01 Jan 1970 00:00:00 GMT"),
+                ],
+                requestTime: Timestamp(milliseconds: requestTime),
+                responseTime: Timestamp(milliseconds: responseTime),
+                explicitExpiry: explicit.map(Timestamp.init(milliseconds:))
+            )
+            for now in Self.extremes {
+                let reuse = CachePolicy.private.reuse(
+                    of: head,
+                    for: request([("Cache-Control", "max-stale=1, min-fresh=1")]),
+                    at: Timestamp(milliseconds: now)
+                )
+                let age = reuse.freshness.age
+                #expect(min(age.apparentAge, age.responseDelay, age.correctedAgeValue, age.residentTime) >= 0)
+                #expect(age.milliseconds >= age.correctedInitialAge)
+            }
+            _ = CachePolicy.private.freshUntil(head)
+            _ = CachePolicy.private.servedFields(
+                of: head,
+                age: CachePolicy.private.currentAge(of: head, at: .distantFuture)
+            )
+        }
+    }
+
+    @Test(arguments: [-1.0, 0, .nan, -.infinity])
+    func aFractionThatIsNoneSwitchesHeuristicsOff(fraction: Double) {
+        let policy = CachePolicy(kind: .private, heuristicFraction: fraction)
+        #expect(policy.lifetimeSeconds([("Date", noonDate), ("Last-Modified", "Thu, 01 Jan 1970 00:00:00 GMT")]) == 0)
+    }
+
+    @Test func aFractionAboveOneCountsAsOneAndTheCapHolds() {
+        let pairs = [("Date", noonDate), ("Last-Modified", "Sun, 01 Mar 2026 11:59:00 GMT")]
+        #expect(CachePolicy(kind: .private, heuristicFraction: .infinity).lifetimeSeconds(pairs) == 60)
+        #expect(
+            CachePolicy(kind: .private, heuristicFraction: 1, maximumHeuristicLifetime: 10).lifetimeSeconds(pairs) == 10
+        )
+        #expect(CachePolicy(kind: .private, maximumHeuristicLifetime: .min).lifetimeSeconds(pairs) == 0)
+        #expect(CachePolicy(kind: .private, maximumHeuristicLifetime: .max).lifetimeSeconds(pairs) == 6)
+    }
+
+    @Test(arguments: [
+        (200, 6), (203, 6), (204, 6), (300, 6), (301, 6), (308, 6), (404, 6), (405, 6), (410, 6), (414, 6), (501, 6),
+        (201, 0), (302, 0), (403, 0), (500, 0),
+    ])
+    func statusesWithAHeuristicLifetime(status: Int, seconds: Int64) {
+        let pairs = [("Date", noonDate), ("Last-Modified", "Sun, 01 Mar 2026 11:59:00 GMT")]
+        #expect(CachePolicy.shared.lifetimeSeconds(pairs, status: status) == seconds)
+    }
+
+    @Test func theStepsOfTheAgeCalculationAreTheRFCs() {
+        let head = stored(
+            [("Date", "Sun, 01 Mar 2026 11:59:50 GMT"), ("Age", "3")],
+            requestTime: noon.adding(milliseconds: -2_500)
+        )
+        let age = CachePolicy.private.currentAge(of: head, at: noon.adding(milliseconds: 1_250))
+        #expect(
+            age
+                == CurrentAge(
+                    apparentAge: 10_000,
+                    responseDelay: 2_500,
+                    correctedAgeValue: 5_500,
+                    correctedInitialAge: 10_000,
+                    residentTime: 1_250,
+                    milliseconds: 11_250
+                )
+        )
+    }
+
+    @Test func aFloodOfNamesAndFieldsIsBounded() {
+        let names = (0..<20_000).map { "n\($0)" }.joined(separator: ",")
+        let flood = response([
+            ("Vary", names), ("Connection", names), ("Cache-Control", "max-age=60"), ("n7", "x"), ("X", "y"),
+        ])
+        let policy = CachePolicy.private
+        #expect(policy.storability(of: flood, to: request(), hasCredentials: false) == .forbidden(.varyAny))
+        #expect(policy.storedFields(of: flood).map(\.name.canonicalName) == ["vary", "cache-control", "x"])
+        #expect(!policy.matchesVariant(stored([("Vary", names)]), request()))
+
+        var full = stored([("ETag", "\"1\""), ("Cache-Control", "max-age=60")])
+        let line = HTTPField(name: .server, value: "x")
+        while full.fields.count < 65_534 { full.fields.append(line) }
+        let age = policy.currentAge(of: full, at: noon)
+        #expect(policy.servedFields(of: full, age: age).count == 65_534)
+        #expect(
+            policy.freshened(full, by: response([("X", "y")], status: 304), requestTime: noon, responseTime: noon)
+                == nil
+        )
+        var presented = request()
+        presented.headerFields = full.fields
+        #expect(policy.validationRequest(for: full, request: presented) == nil)
+    }
+
+    @Test func everyReasonHasAWordOfRFC9211() {
+        #expect(Reuse.ValidationReason.stale.forwardReason == .stale)
+        #expect(Reuse.ValidationReason.responseNoCache.forwardReason == .stale)
+        #expect(Reuse.ValidationReason.invalidated.forwardReason == .stale)
+        #expect(Reuse.ValidationReason.requestNoCache.forwardReason == .request)
+        #expect(Reuse.ValidationReason.requestMaxAge.forwardReason == .request)
+        #expect(Reuse.ValidationReason.requestMinFresh.forwardReason == .request)
+    }
+
+    @Test func onlyIfCachedIsARequestsWord() {
+        #expect(CachePolicy.private.isOnlyIfCached(request([("Cache-Control", "max-age=0, Only-If-Cached")])))
+        #expect(!CachePolicy.private.isOnlyIfCached(request([("Cache-Control", "no-cache")])))
+    }
+}
+
+@Suite("Cache-Status, RFC 9211 §2", .tags(.rfc9211))
+struct CacheStatusTests {
+    @Test(arguments: [
+        (CacheOutcome(isHit: true, timeToLive: -3600, detail: .offline), "holdfast; hit; ttl=-3600; detail=offline"),
+        (CacheOutcome(forward: .uriMiss, isStored: true), "holdfast; fwd=uri-miss; stored"),
+        (CacheOutcome(forward: .varyMiss, isCollapsed: true), "holdfast; fwd=vary-miss; collapsed"),
+        (
+            CacheOutcome(forward: .stale, forwardStatus: 304, timeToLive: 60, isStored: true),
+            "holdfast; fwd=stale; fwd-status=304; ttl=60; stored"
+        ),
+        (CacheOutcome(isHit: true, forward: .stale, isStored: true), "holdfast; hit"),
+        (CacheOutcome(isHit: true, timeToLive: .min), "holdfast; hit; ttl=-999999999999999"),
+        (CacheOutcome(), "holdfast"), (CacheOutcome(forward: .method), "holdfast; fwd=method"),
+    ])
+    func isOneMemberInTheRFCsWords(outcome: CacheOutcome, text: String) {
+        #expect(outcome.cacheStatus() == text)
+    }
+
+    @Test func aNameThatIsNoTokenIsAString() {
+        #expect(CacheOutcome(isHit: true).cacheStatus(cache: "a.example") == "a.example; hit")
+        #expect(CacheOutcome(isHit: true).cacheStatus(cache: "1 \"é\\\r\n") == "\"1 \\\"?\\\\??\"; hit")
+        #expect(CacheOutcome(isHit: true).cacheStatus(cache: "") == "\"\"; hit")
+    }
+}

@@ -1,0 +1,24 @@
+/// SplitMix64: random enough for tests, and the same from one seed on every machine.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    /// Text of the pieces that break encodings: delimiters, lengths, emptiness, scripts.
+    mutating func text(maximum: Int) -> String {
+        let pieces = [
+            "a", "b", "|", "/", "?", "&", "=", "\u{0}", "\u{1}", "é", "e\u{301}", "😀", "", "0", " ", "\u{7F}",
+        ]
+        return (0..<Int.random(in: 0...maximum, using: &self)).map { _ in
+            pieces[Int.random(in: 0..<pieces.count, using: &self)]
+        }.joined()
+    }
+}

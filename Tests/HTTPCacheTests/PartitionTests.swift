@@ -1,0 +1,52 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import HoldfastTesting
+import Testing
+
+@Suite struct PartitionTests {
+    private let alice: HTTPFields = [.authorization: "Bearer alice"]
+    private let bob: HTTPFields = [.authorization: "Bearer bob"]
+
+    @Test func oneUsersResponseNeverAnswersAnother() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(EngineFixture.url, .fresh("alice's"), .fresh("bob's"), .fresh("anyone's"))
+        #expect(try await fixture.get(EngineFixture.url, alice).text == "alice's")
+        #expect(try await fixture.get(EngineFixture.url, bob).text == "bob's")
+        #expect(try await fixture.get().text == "anyone's")
+        #expect(try await fixture.get(EngineFixture.url, alice).text == "alice's")
+        #expect(fixture.transport.requests.count == 3)
+    }
+
+    @Test func cookiesAreCredentials() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(EngineFixture.url, .fresh("one"), .fresh("two"))
+        #expect(try await fixture.get(EngineFixture.url, [.cookie: "session=1"]).text == "one")
+        #expect(try await fixture.get(EngineFixture.url, [.cookie: "session=2"]).text == "two")
+    }
+
+    @Test func aPublicResponseIsSharedByAll() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(EngineFixture.url, .ok("all", fields: [.cacheControl: "public, max-age=60"]))
+        #expect(try await fixture.get(EngineFixture.url, alice).text == "all")
+        #expect(try await fixture.get(EngineFixture.url, bob).text == "all")
+        #expect(try await fixture.get().text == "all")
+        #expect(fixture.transport.requests.count == 1)
+    }
+
+    @Test func aNamedPrincipalKeepsItsResponsesWhenItsTokenRotates() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(EngineFixture.url, .fresh("hers"))
+        #expect(try await fixture.get(EngineFixture.url, alice, principal: "alice").text == "hers")
+        let rotated: HTTPFields = [.authorization: "Bearer alice-2"]
+        #expect(try await fixture.get(EngineFixture.url, rotated, principal: "alice").text == "hers")
+        #expect(fixture.transport.requests.count == 1)
+    }
+
+    @Test func credentialsAreNotInTheKey() async throws {
+        let fixture = EngineFixture()
+        let key = try #require(fixture.engine.key(for: try fixture.request(EngineFixture.url, alice)))
+        #expect(!String(decoding: key.bytes, as: UTF8.self).contains("alice"))
+        #expect(key != fixture.engine.key(for: try fixture.request()))
+    }
+}

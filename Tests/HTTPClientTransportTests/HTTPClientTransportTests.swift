@@ -1,0 +1,212 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPClientTransport
+import HTTPTypes
+import NIOCore
+import SampleOrigin
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct HTTPClientTransportTests {
+    private func withTransport<Value>(
+        _ configuration: HTTPClientTransport.Configuration = .init(),
+        _ body: (RunningOrigin, HTTPClientTransport) async throws -> Value
+    ) async throws -> Value {
+        let transport = HTTPClientTransport(configuration: configuration)
+        do {
+            let value = try await SampleOrigin.withOrigin { origin in try await body(origin, transport) }
+            try await transport.shutDown()
+            return value
+        } catch {
+            try await transport.shutDown()
+            throw error
+        }
+    }
+
+    private func request(
+        _ url: String, method: HTTPRequest.Method = .get, fields: HTTPFields = [:], body: BodyStream? = nil
+    ) throws -> TransportRequest {
+        let target = try TargetURI(url)
+        return TransportRequest(
+            head: HTTPRequest(
+                method: method, scheme: target.scheme, authority: target.authority, path: target.requestTarget,
+                headerFields: fields), body: body)
+    }
+
+    /// The code of the error that a request ends with.
+    private func code(_ transport: HTTPClientTransport, _ url: String) async -> TransportError.Code? {
+        do {
+            let response = try await transport.send(try request(url))
+            _ = try await response.body.collect(upTo: 1 << 20)
+            return nil
+        } catch {
+            return (error as? TransportError)?.code
+        }
+    }
+
+    /// DESIGN §3: what is sent is what was keyed, byte for byte.
+    @Test(arguments: [
+        "/", "/a|b", "/%zz", "/%", "/a%2Fb", "/a%2fb", "/./a/../b", "//a//b", "/a;b=c", "/a b", "/ä/日本", "/?", "/a?", "/a??b",
+        "/a?x=1&x=2", "/a?x=%7C|", "/a?q=a+b%20c d", "/a?[]={}", "/a?x=\"<>\\^`", "/~user/(x)!*'", "/a?x=#fragment", "/a:b@c",
+        "/%2e%2e/x", "/a?b=/c?d", "/a?=&&=", "/a?%E4", "/a?%", "/a?%a", "/a?x=%zz%2",
+    ])
+    func sendsWhatWasKeyed(suffix: String) async throws {
+        try await withTransport { origin, transport in
+            let url = origin.baseURL + suffix
+            _ = try await transport.send(try request(url)).body.collect(upTo: 1 << 20)
+            let keyed = try TargetURI(url).requestTarget
+            #expect(origin.requests.last?.target == keyed)
+        }
+    }
+
+    /// What the client beneath would send as something else is refused, not sent.
+    @Test(arguments: ["/%E4", "/a/%00", "/a%FFb?x", "/a|b", "/%zz"])
+    func refusesWhatItCannotSendAsItStands(suffix: String) async throws {
+        try await withTransport { origin, transport in
+            let head = HTTPRequest(method: .get, scheme: "http", authority: origin.authority, path: suffix)
+            await #expect(throws: TransportError.self) { try await transport.send(TransportRequest(head: head)) }
+            #expect(origin.requestCount == 0)
+        }
+    }
+
+    @Test func sendsWhatWasKeyedWhateverTheURL() async throws {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        var random = SplitMix64(state: seed)
+        let alphabet = Array("abzAZ09-._~:/?[]@!$&'()*+,;=%|\\\"<>{}^` éß日\u{7E}%2F%2e%zz")
+        try await withTransport { origin, transport in
+            var sent = 0
+            for _ in 0..<300 {
+                let text = String((0..<Int.random(in: 0...24, using: &random)).map { _ in alphabet.randomElement(using: &random)! })
+                let url = origin.baseURL + "/" + text
+                guard (try? TargetURI(url)) != nil else { continue }
+                sent += 1
+                _ = try await transport.send(try request(url)).body.collect(upTo: 1 << 20)
+                let keyed = try TargetURI(url).requestTarget
+                #expect(origin.requests.last?.target == keyed, "seed \(seed), path '\(text)'")
+            }
+            #expect(sent > 200, "seed \(seed)")
+        }
+    }
+
+    @Test func fieldsAndContentArriveAsTheyWere() async throws {
+        try await withTransport { origin, transport in
+            let fields: HTTPFields = [.accept: "text/plain", .init("X-Twice")!: "1", .init("X-Twice")!: "2"]
+            let body = BodyStream(ByteBuffer(string: "content"))
+            let response = try await transport.send(
+                try request(origin.url("/echo"), method: .post, fields: fields, body: body))
+            #expect(response.head.status == .ok)
+            _ = try await response.body.collect(upTo: 1 << 20)
+            let received = try #require(origin.requests.last)
+            #expect(received.values(of: "x-twice") == ["1", "2"])
+            #expect(received["content-length"] == "7" && received["host"] == origin.authority)
+            #expect(received["accept-encoding"] == nil && received.method == "POST")
+        }
+    }
+
+    @Test func redirectsAreTheCallersBusiness() async throws {
+        try await withTransport { origin, transport in
+            let response = try await transport.send(try request(origin.url("/redirect?to=/echo&status=302")))
+            #expect(response.head.status.code == 302)
+            #expect(origin.requestCount == 1)
+        }
+    }
+
+    @Test func anOriginThatHangsUpIsUnreachableAndAskedOnce() async throws {
+        try await withTransport { origin, transport in
+            #expect(await code(transport, origin.url("/hangup")) == .connectionClosed)
+            #expect(await code(transport, origin.url("/hangup?reset=true")) == .connectionClosed)
+            #expect(origin.requestCount == 2)
+        }
+    }
+
+    @Test(arguments: ["/truncated?announced=100000&sent=10", "/truncated?sent=10&chunked=true"])
+    func aBodyThatBreaksOffThrows(target: String) async throws {
+        try await withTransport { origin, transport in
+            #expect(await code(transport, origin.url(target)) == .connectionClosed)
+        }
+    }
+
+    @Test func anOriginThatIsNotThereIsUnreachableAtOnce() async throws {
+        try await withTransport { origin, transport in
+            let url = origin.url("/echo")
+            await origin.stop()
+            let clock = ContinuousClock()
+            let begin = clock.now
+            let code = await code(transport, url)
+            #expect(code == .connect)
+            #expect(clock.now - begin < .seconds(5))
+        }
+    }
+
+    @Test func aNameThatDoesNotResolveIsUnreachable() async throws {
+        try await withTransport { _, transport in
+            let code = await code(transport, "http://nowhere.invalid/")
+            #expect(code?.isUnreachable == true)
+        }
+    }
+
+    @Test func anOriginThatIsSilentTimesOut() async throws {
+        try await withTransport(.init(idleTimeout: .milliseconds(100))) { origin, transport in
+            #expect(await code(transport, origin.url("/slow?milliseconds=30000")) == .timeout)
+        }
+    }
+
+    @Test func cancellingClosesTheExchangeOnTheWire() async throws {
+        try await withTransport { origin, transport in
+            let gate = Gate()
+            origin.force(.hold(gate))
+            let sent = Task { try await transport.send(try request(origin.url("/echo"))) }
+            while origin.requestCount == 0 { await Task.yield() }
+            sent.cancel()
+            await origin.waitForOpenConnections(atMost: 0)
+            await #expect(throws: TransportError.self) { _ = try await sent.value }
+            gate.open()
+        }
+    }
+
+    @Test func lettingGoOfABodyClosesTheExchangeOnTheWire() async throws {
+        try await withTransport { origin, transport in
+            let gate = Gate()
+            origin.force(.holdBody(after: 1000, gate))
+            var response: TransportResponse? = try await transport.send(try request(origin.url("/bytes/10000000")))
+            #expect(response?.head.status == .ok)
+            response = nil
+            await origin.waitForOpenConnections(atMost: 0)
+            gate.open()
+        }
+    }
+
+    @Test func aLargeBodyStreamsWhole() async throws {
+        try await withTransport { origin, transport in
+            let response = try await transport.send(try request(origin.url("/bytes/20000000")))
+            #expect(response.body.length == 20_000_000)
+            var count = 0
+            for try await chunk in response.body { count += chunk.readableBytes }
+            #expect(count == 20_000_000)
+        }
+    }
+
+    @Test func messagesHoldNoQuery() async throws {
+        try await withTransport { origin, transport in
+            let url = origin.url("/echo?token=secret")
+            await origin.stop()
+            do {
+                _ = try await transport.send(try request(url))
+                Issue.record("An origin that is not there answered.")
+            } catch {
+                #expect(!"\(error)".contains("secret") && "\(error)".contains(origin.authority))
+            }
+        }
+    }
+}
+
+/// A small generator with a seed that can be printed.
+struct SplitMix64: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,146 @@
+import Foundation
+import Holdfast
+import HoldfastTesting
+import NIOCore
+import Synchronization
+import Testing
+
+/// The fixtures of `Tests/Fixtures/expiry` through everything there is: engine, store on disk, and a clock that is moved.
+@Suite(.timeLimit(.minutes(2))) struct ExpiryEndToEndTests {
+    @Test(arguments: try ExpiryFixture.all().filter { $0.storable ?? true })
+    func whatTheFixtureSaysHoldsThroughStoreAndEngine(fixture: ExpiryFixture) async throws {
+        for cache in fixture.caches {
+            let folder = FileManager.default.temporaryDirectory.appending(path: "expiry-\(UUID().uuidString)").path
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            let run = FixtureRun(fixture: fixture, kind: cache == .shared ? .shared : .private, folder: folder)
+            try await run.store()
+            for instant in fixture.then { try await run.check(instant) }
+        }
+    }
+}
+
+/// One fixture in one kind of cache.
+private struct FixtureRun {
+    let fixture: ExpiryFixture
+    let kind: CacheKind
+    let folder: String
+    let clock = ManualClock()
+    let transport = MovingTransport()
+    static let url = "https://a.example/"
+
+    /// Opens the store anew each time, as a new process would.
+    func withEngine<Value>(_ body: (CacheManager, CacheEngine) async throws -> Value) async throws -> Value {
+        let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let store = try await CacheManager.open(at: folder, clock: clock, logger: quiet)
+        let engine = CacheEngine(
+            store: store.responses, transport: transport, policy: CachePolicy(kind: kind),
+            credentialSecret: [UInt8](repeating: 1, count: 32), clock: clock, logger: quiet)
+        do {
+            let value = try await body(store, engine)
+            await engine.shutDown()
+            try await store.close()
+            return value
+        } catch {
+            await engine.shutDown()
+            try await store.close()
+            throw error
+        }
+    }
+
+    func store() async throws {
+        clock.set(to: Timestamp(milliseconds: try fixture.stored.requestMilliseconds()))
+        let responseTime = Timestamp(milliseconds: try fixture.stored.responseMilliseconds())
+        transport.answer = { [clock] in
+            clock.set(to: responseTime)
+            return .status(.init(code: fixture.stored.status ?? 200), "stored", fields: fields(fixture.stored.response))
+        }
+        try await withEngine { store, engine in
+            var request = try request(fixture.stored.request)
+            if let expiry = try fixture.stored.explicitExpiryMilliseconds() {
+                request.storage = .expiring(expiry == .max ? .never : .at(Timestamp(milliseconds: expiry)))
+            }
+            _ = try await engine.respond(to: request).body.collect(upTo: 100)
+            if fixture.stored.invalidated == true {
+                _ = try await store.responses.invalidate(
+                    .target(try TargetURI(Self.url)), keepingForOffline: true, at: clock.now())
+            }
+        }
+    }
+
+    func check(_ instant: ExpiryFixture.Instant) async throws {
+        let where_ = Comment(rawValue: "\(fixture.name) (\(kind)) at \(instant.at)")
+        let now = Timestamp(milliseconds: try instant.milliseconds(of: fixture.stored))
+        clock.set(to: now)
+        let asked = Mutex(0)
+        transport.answer = {
+            asked.withLock { $0 += 1 }
+            return .failure(.connect)
+        }
+        let expect = instant.expect
+        let answer = try await withEngine { _, engine in try await self.answer(engine, instant) }
+        let requests = asked.withLock { $0 }
+        switch expect.verdict {
+        case .fresh, .staleAllowed:
+            #expect(requests == 0 && answer.text == "stored", where_)
+        case .validate: #expect(requests == 1, where_)
+        case nil: break
+        }
+        if requests == 1, let staleUse = expect.staleUse {
+            #expect(staleUse == "allowed" ? answer.text == "stored" : answer.refusal?.contains("'\(staleUse)'") == true, where_)
+        }
+        if let response = answer.response {
+            if let age = expect.age { #expect(response.age == Int64((age * 1000).rounded()), where_) }
+            if case .number(let ttl) = expect.ttl {
+                #expect(response.outcome.timeToLive == Int64(ttl.rounded(.down)), where_)
+            }
+        }
+        guard requests == 1, let staleOnError = expect.staleOnError else { return }
+        clock.set(to: now)
+        transport.answer = { .status(.internalServerError, "error") }
+        let onError = try await withEngine { _, engine in try await self.answer(engine, instant) }
+        #expect(onError.text == (staleOnError ? "stored" : "error"), where_)
+    }
+
+    private func answer(
+        _ engine: CacheEngine, _ instant: ExpiryFixture.Instant
+    ) async throws -> (text: String?, response: CacheResponse?, refusal: String?) {
+        do {
+            let response = try await engine.respond(to: try request(instant.request))
+            return (String(buffer: try await response.body.collect(upTo: 100)), response, nil)
+        } catch let error as ExchangeError {
+            return (nil, nil, error.message)
+        }
+    }
+
+    private func request(_ lines: [ExpiryFixture.Line]?) throws -> CacheRequest {
+        let target = try TargetURI(Self.url)
+        return CacheRequest(
+            head: HTTPRequest(
+                method: .get, scheme: target.scheme, authority: target.authority, path: target.requestTarget,
+                headerFields: fields(lines ?? [])))
+    }
+
+    private func fields(_ lines: [ExpiryFixture.Line]) -> HTTPFields {
+        var fields = HTTPFields()
+        for line in lines {
+            if let name = HTTPField.Name(line.name) { fields.append(HTTPField(name: name, value: line.value)) }
+        }
+        return fields
+    }
+}
+
+/// Answers with whatever it is told at that moment.
+private final class MovingTransport: Transport {
+    private let current = Mutex<@Sendable () -> ScriptedTransport.Reply>({ .failure(.other) })
+
+    var answer: @Sendable () -> ScriptedTransport.Reply {
+        get { current.withLock { $0 } }
+        set { current.withLock { $0 = newValue } }
+    }
+
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
+        let scripted = ScriptedTransport()
+        scripted.script("https://a.example/", answer())
+        return try await scripted.send(request)
+    }
+}

@@ -1,0 +1,1 @@
+../HTTPCacheSemanticsTests/ExpiryFixture.swift

@@ -1,0 +1,100 @@
+import Foundation
+import Holdfast
+import HoldfastTesting
+import SampleOrigin
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct OnCacheTests {
+    @Test func theStoredValueGoesToItsOwnClosureAndTheNetworksToTheRequest() async throws {
+        try await ClientFixture.run { fixture in
+            let events = Events()
+            func request() -> EmissionStream<Feed> {
+                fixture.client.onCache(fixture.feed) { events.append("stored \($0.source.rawValue)") }.request()
+            }
+            for try await fresh in request() { events.append("fresh \(fresh.source.rawValue)") }
+            #expect(events.all == ["fresh network"])
+            for try await fresh in request() { events.append("fresh \(fresh.isUnchanged)") }
+            #expect(events.all == ["fresh network", "stored store", "fresh true"])
+        }
+    }
+
+    @Test func theClosureRunsWhenTheRequestStartsNotWhenItIsBuilt() async throws {
+        try await ClientFixture.run { fixture in
+            _ = try await fixture.client.fetch(fixture.feed)
+            let events = Events()
+            let built = fixture.client.onCache(fixture.feed) { _ in events.append("stored") }
+            for _ in 0..<100 { await Task.yield() }
+            #expect(events.all.isEmpty && fixture.origin.requestCount == 1)
+            _ = await built.request().collected()
+            #expect(events.all == ["stored"])
+        }
+    }
+
+    @Test func callbacksOfBothComeInOrderOnTheExecutor() async throws {
+        try await ClientFixture.run { fixture in
+            _ = try await fixture.client.fetch(fixture.feed)
+            let events = Events()
+            let queue = DispatchQueue(label: "callbacks")
+            let subscription = fixture.client.onCache(fixture.feed) { _ in
+                dispatchPrecondition(condition: .onQueue(queue))
+                events.append("stored")
+            }.request(
+                on: .queue(queue),
+                onNext: { _ in
+                    dispatchPrecondition(condition: .onQueue(queue))
+                    events.append("fresh")
+                }, onError: { events.append("\($0.code)") }, onCompleted: { events.append("completed") })
+            await subscription.finished()
+            #expect(events.all == ["stored", "fresh", "completed"])
+        }
+    }
+
+    @Test func offlineTheStoredValueStillComes() async throws {
+        try await ClientFixture.run { fixture in
+            _ = try await fixture.client.fetch(fixture.feed)
+            await fixture.origin.stop()
+            let events = Events()
+            let byFailure = fixture.client.onCache(fixture.feed) { _ in events.append("stored") }.request(
+                onNext: { _ in events.append("fresh") }, onError: { events.append("\($0.code)") },
+                onCompleted: { events.append("completed") })
+            await byFailure.finished()
+            #expect(events.all == ["stored", "originUnreachable"])
+            fixture.client.mode = .offline
+            let declared = fixture.client.onCache(fixture.feed) { _ in events.append("stored") }.request(
+                onNext: { _ in events.append("fresh") }, onError: { events.append("\($0.code)") },
+                onCompleted: { events.append("completed") })
+            await declared.finished()
+            #expect(events.all.dropFirst(2) == ["stored", "completed"])
+        }
+    }
+
+    @Test func graphQLOverPOSTIsStoredByItsContentWhereTheCallerSaysHowLong() async throws {
+        struct Query: Endpoint {
+            typealias Response = String
+            var baseURL: String
+            var path: String { "/graphql" }
+            var method: HTTPRequest.Method { .post }
+            var task: HTTPTask {
+                .json([
+                    "query": "query getMomentsDetailsByUserID($userID: ID!) { getMomentsDetailsByUserID(userID: $userID) { moments { id likes } } }",
+                    "operationName": "getMomentsDetailsByUserID", "variables": ["userID": .init(user)],
+                ])
+            }
+            var user: String
+            var storage: CacheRequest.Storage { .expiring(.after(.seconds(60))) }
+        }
+        try await ClientFixture.run { fixture in
+            let harbour = Query(baseURL: fixture.origin.baseURL, user: "harbour")
+            let tides = Query(baseURL: fixture.origin.baseURL, user: "tides")
+            let first = try await fixture.client.fetch(harbour)
+            #expect(first.value.contains("harbour-1"))
+            #expect(try await fixture.client.fetch(tides).value.contains("tides-1"))
+            #expect(try await fixture.client.fetch(harbour).source == .store)
+            #expect(fixture.origin.requestCount == 2)
+            await fixture.origin.stop()
+            fixture.clock.advance(by: .seconds(600))
+            let offline = try await fixture.client.fetch(harbour)
+            #expect(offline.isStale && offline.value == first.value)
+        }
+    }
+}

@@ -1,0 +1,265 @@
+import GRDBSQLite
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import Logging
+import NIOCore
+import OfflineStore
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A clock that stands until it is moved.
+final class ManualClock: WallClock {
+    private let instant: Mutex<Timestamp>
+
+    init(_ milliseconds: Int64 = 1_700_000_000_000) {
+        instant = Mutex(Timestamp(milliseconds: milliseconds))
+    }
+
+    func now() -> Timestamp { instant.withLock { $0 } }
+
+    func advance(by duration: Duration) {
+        instant.withLock { $0 = $0.adding(duration) }
+    }
+}
+
+/// A folder that is removed with the last reference to it.
+final class TemporaryFolder: Sendable {
+    let path: String
+
+    init() throws {
+        var template = Array("/tmp/holdfast-store-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw TestFailure("mkdtemp: \(errno)") }
+        path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress.unsafelyUnwrapped) }
+    }
+
+    deinit { Self.remove(path) }
+
+    /// A path in it where nothing is yet.
+    var store: String { path + "/store" }
+
+    static func remove(_ path: String) {
+        for name in names(path) {
+            let inner = path + "/" + name
+            if unlink(inner) != 0 { remove(inner) }
+        }
+        rmdir(path)
+    }
+
+    static func names(_ path: String) -> [String] {
+        guard let folder = opendir(path) else { return [] }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+}
+
+struct TestFailure: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}
+
+// MARK: Files
+
+func readFile(_ path: String) throws -> [UInt8] {
+    let descriptor = open(path, O_RDONLY)
+    guard descriptor >= 0 else { throw TestFailure("open \(path): \(errno)") }
+    defer { close(descriptor) }
+    var octets: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    while case let count = read(descriptor, &buffer, buffer.count), count > 0 { octets += buffer[..<count] }
+    return octets
+}
+
+func writeFile(_ path: String, _ octets: [UInt8], at offset: Int? = nil) throws {
+    let descriptor = open(path, offset == nil ? O_WRONLY | O_CREAT | O_TRUNC : O_WRONLY, 0o600)
+    guard descriptor >= 0 else { throw TestFailure("open \(path): \(errno)") }
+    defer { close(descriptor) }
+    guard pwrite(descriptor, octets, octets.count, off_t(offset ?? 0)) == octets.count else {
+        throw TestFailure("write \(path): \(errno)")
+    }
+}
+
+/// What a killed process leaves: the files as they are at this moment.
+func copyFolder(_ from: String, to destination: String) throws {
+    mkdir(destination, 0o700)
+    for name in TemporaryFolder.names(from) where !name.hasSuffix("-shm") {
+        try writeFile(destination + "/" + name, readFile(from + "/" + name))
+    }
+}
+
+func fileMode(_ path: String) -> UInt32 {
+    var status = stat()
+    return stat(path, &status) == 0 ? UInt32(status.st_mode) & 0o777 : 0
+}
+
+func fileSize(_ path: String) -> Int64 {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int64(status.st_size) : -1
+}
+
+/// Size, modification time and content of files, to tell whether anything changed.
+func fingerprint(_ folder: String, _ isIncluded: (String) -> Bool = { _ in true }) throws -> [String: [Int64]] {
+    var fingerprint: [String: [Int64]] = [:]
+    for name in TemporaryFolder.names(folder) where isIncluded(name) {
+        var status = stat()
+        guard stat(folder + "/" + name, &status) == 0 else { continue }
+        let hash = XXHash64.hash(try readFile(folder + "/" + name))
+        #if canImport(Darwin)
+            let time = Int64(status.st_mtimespec.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtimespec.tv_nsec)
+        #else
+            let time = Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec)
+        #endif
+        fingerprint[name] = [Int64(status.st_size), time, Int64(bitPattern: hash)]
+    }
+    return fingerprint
+}
+
+/// Runs SQL on a file with a connection of its own, as a program would that is not ours.
+func runSQL(_ path: String, _ sql: String) throws {
+    var connection: OpaquePointer?
+    guard sqlite3_open(path, &connection) == SQLITE_OK else { throw TestFailure("sqlite3_open \(path)") }
+    defer { sqlite3_close(connection) }
+    guard sqlite3_exec(connection, sql, nil, nil, nil) == SQLITE_OK else {
+        throw TestFailure("\(sql): \(String(cString: sqlite3_errmsg(connection)))")
+    }
+}
+
+func queryInteger(_ path: String, _ sql: String) throws -> Int64 {
+    var connection: OpaquePointer?
+    guard sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY, nil) == SQLITE_OK else {
+        throw TestFailure("sqlite3_open \(path)")
+    }
+    defer { sqlite3_close(connection) }
+    var statement: OpaquePointer?
+    guard sqlite3_prepare_v2(connection, sql, -1, &statement, nil) == SQLITE_OK else {
+        throw TestFailure("\(sql): \(String(cString: sqlite3_errmsg(connection)))")
+    }
+    defer { sqlite3_finalize(statement) }
+    guard sqlite3_step(statement) == SQLITE_ROW else { throw TestFailure("\(sql): no row") }
+    return sqlite3_column_int64(statement, 0)
+}
+
+// MARK: Stores and responses
+
+func openStore(
+    _ path: String,
+    clock: ManualClock = ManualClock(),
+    budget: Int64 = 64 << 20,
+    _ change: (inout CacheManager.Configuration) -> Void = { _ in }
+) async throws -> CacheManager {
+    var configuration = CacheManager.Configuration(budget: budget)
+    configuration.readerCount = 2
+    change(&configuration)
+    return try await CacheManager.open(at: path, configuration: configuration, clock: clock, logger: quiet)
+}
+
+func openReadOnly(_ path: String, clock: ManualClock = ManualClock()) async throws -> CacheManager {
+    var configuration = CacheManager.Configuration()
+    configuration.readerCount = 2
+    return try await CacheManager.openReadOnly(at: path, configuration: configuration, clock: clock, logger: quiet)
+}
+
+let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+func cacheKey(_ path: String, partition: CacheKey.Partition = .shared) throws -> CacheKey {
+    CacheKey(partition: partition, method: .get, target: try TargetURI("https://api.example\(path)"))
+}
+
+func draft(
+    _ key: CacheKey,
+    at now: Timestamp,
+    freshFor: Duration = .seconds(60),
+    isUsableStale: Bool = true,
+    fields: HTTPFields = [.contentType: "text/plain"],
+    selecting: HTTPFields = [:],
+    expectedLength: Int64? = nil
+) -> ResponseDraft {
+    ResponseDraft(
+        key: key,
+        head: StoredResponseHead(
+            selectingFields: selecting,
+            status: .ok,
+            fields: fields,
+            requestTime: now,
+            responseTime: now
+        ),
+        freshUntil: now.adding(freshFor),
+        isUsableStale: isUsableStale,
+        expectedLength: expectedLength,
+        storedAt: now
+    )
+}
+
+extension CacheManager {
+    /// Stores a response in pieces, as the engine does.
+    @discardableResult
+    func store(_ draft: ResponseDraft, _ pieces: [ByteBuffer], fence: InvalidationSequence? = nil) async throws
+        -> StoredResponse?
+    {
+        guard let writer = try await responses.beginWrite(draft, fence: fence ?? responses.invalidationSequence) else {
+            return nil
+        }
+        for piece in pieces { try await writer.append(piece) }
+        return try await writer.finish()
+    }
+
+    @discardableResult
+    func store(_ draft: ResponseDraft, _ text: String, fence: InvalidationSequence? = nil) async throws
+        -> StoredResponse?
+    {
+        try await store(draft, [ByteBuffer(string: text)], fence: fence)
+    }
+
+    /// The body of a key's only response as text; `nil` when there is none.
+    func text(of key: CacheKey) async throws -> String? {
+        guard let response = try await responses.lookup(key).first else { return nil }
+        guard let body = try await responses.openBody(of: response) else { return nil }
+        return String(buffer: try await body.collect(upTo: 1 << 30))
+    }
+}
+
+/// Octets that are not all alike, the same for the same seed.
+func pattern(_ count: Int, seed: UInt64 = 1) -> ByteBuffer {
+    var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
+    var buffer = ByteBuffer()
+    buffer.reserveCapacity(count + 8)
+    while buffer.readableBytes < count {
+        state ^= state << 13
+        state ^= state >> 7
+        state ^= state << 17
+        buffer.writeInteger(state)
+    }
+    return buffer.getSlice(at: 0, length: count) ?? ByteBuffer()
+}
+
+func code(_ body: () async throws -> Void) async -> StoreError.Code? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return (error as? StoreError)?.code
+    }
+}
+
+func message(_ body: () async throws -> Void) async -> String {
+    do {
+        try await body()
+        return ""
+    } catch {
+        return "\(error)"
+    }
+}

@@ -1,0 +1,127 @@
+import Crypto
+import Foundation
+import SampleOrigin
+import Testing
+
+@Suite("Content")
+struct ContentTests {
+    @Test(arguments: [
+        ("de", "Guten Tag\n"), ("de-AT, en;q=0.5", "Guten Tag\n"), ("en;q=0.5, fr", "Bonjour\n"), ("sv", "Good day\n"),
+        ("fr;q=0, de;q=0.1", "Guten Tag\n"), ("", "Good day\n"),
+    ])
+    func greetingDependsOnLanguageAndSaysSo(accepted: String, text: String) async throws {
+        let answer = try await SampleOrigin.withOrigin {
+            try await RawClient.get("/greeting", fields: [("Accept-Language", accepted)], to: $0)
+        }
+        #expect(answer.text == text)
+        #expect(answer["Vary"] == "Accept-Language")
+    }
+
+    @Test(arguments: [0, 1, 7, 8, 65_535, 65_536, 65_537, 1_000_003])
+    func bytesAreWhatTheyShouldBe(count: Int) async throws {
+        let answer = try await SampleOrigin.withOrigin { try await RawClient.get("/bytes/\(count)?seed=3", to: $0) }
+        #expect(answer["Content-Length"] == "\(count)")
+        #expect(answer.body == DeterministicBytes(seed: 3).bytes(0..<Int64(count)))
+    }
+
+    @Test func bytesAtAnOffsetAreThoseOfTheWhole() {
+        let whole = DeterministicBytes(seed: 1).bytes(0..<100)
+        #expect(DeterministicBytes(seed: 1).bytes(13..<57) == Array(whole[13..<57]))
+        #expect(DeterministicBytes(seed: 2).bytes(0..<100) != whole)
+    }
+
+    @Test func bytesWithoutLengthAreChunked() async throws {
+        let answer = try await SampleOrigin.withOrigin { try await RawClient.get("/bytes/5?chunked=true", to: $0) }
+        #expect(answer["Transfer-Encoding"] == "chunked")
+        #expect(answer["Content-Length"] == nil)
+        var expected = Array("5\r\n".utf8)
+        expected += DeterministicBytes().bytes(0..<5)
+        expected += Array("\r\n0\r\n\r\n".utf8)
+        #expect(answer.body == expected)
+    }
+
+    @Test(arguments: [
+        ("/no-store", "no-store"), ("/private", "private, max-age=60"),
+        ("/must-revalidate", "max-age=60, must-revalidate"), ("/no-cache", "no-cache"),
+        ("/stale-if-error", "max-age=60, stale-if-error=600"),
+    ])
+    func freshnessRoutesSayWhatTheirNameSays(path: String, cacheControl: String) async throws {
+        let answer = try await SampleOrigin.withOrigin { try await RawClient.get(path, to: $0) }
+        #expect(answer.status == 200)
+        #expect(answer["Cache-Control"] == cacheControl)
+    }
+
+    @Test func heuristicRouteHasNoLifetimeAndUncacheableVariesOnEverything() async throws {
+        try await SampleOrigin.withOrigin { origin in
+            let heuristic = try await RawClient.get("/heuristic", to: origin)
+            #expect(heuristic["Cache-Control"] == nil)
+            #expect(heuristic["Last-Modified"] != nil)
+            #expect(try await RawClient.get("/uncacheable", to: origin)["Vary"] == "*")
+        }
+    }
+
+    @Test func counterCountsRequests() async throws {
+        try await SampleOrigin.withOrigin { origin in
+            #expect(try await RawClient.get("/counter", to: origin).text == #"{"request":1}"#)
+            let second = try await RawClient.get("/counter?max-age=0", to: origin)
+            #expect(second.text == #"{"request":2}"#)
+            #expect(second["Cache-Control"] == "max-age=0")
+        }
+    }
+
+    @Test func respondAnswersWithWhatTheQueryAsksFor() async throws {
+        let target =
+            "/respond?status=203&field=Cache-Control:%20max-age%3D5&field=X-A:1&field=X-A:2"
+            + "&field=Content-Type:text/plain&body=a%26b"
+        try await SampleOrigin.withOrigin { origin in
+            let answer = try await RawClient.get(target, to: origin)
+            #expect(answer.status == 203)
+            #expect(answer["Cache-Control"] == "max-age=5")
+            #expect(answer.fields.filter { $0.name == "X-A" }.map(\.value) == ["1", "2"])
+            #expect(answer.fields.filter { $0.name == "Content-Type" }.map(\.value) == ["text/plain"])
+            #expect(answer.text == "a&b")
+            for wrong in ["nonsense", "Content-Length:3", "X-A:%0D%0AX-B:1", "%20:x"] {
+                #expect(try await RawClient.get("/respond?field=\(wrong)", to: origin).status == 400, "\(wrong)")
+            }
+        }
+    }
+
+    @Test func echoTellsTheRequestAsItWasReceived() async throws {
+        struct Echo: Decodable {
+            struct Body: Decodable {
+                let length: Int
+                let sha256: String
+            }
+            let method, target: String
+            let fields: [[String]]
+            let body: Body
+        }
+        try await SampleOrigin.withOrigin { origin in
+            for target in ["/echo/a|b%zz%2F//x?q=%7C|%7c&&=&a+b", "http://other.example:1/echo/%41?x"] {
+                let raw =
+                    "PUT \(target) HTTP/1.1\r\nX-First: 1\r\nhOST: a.example\r\nCookie: a=1; b=2\r\nX-Twice: 1\r\n"
+                    + "x-twice: 2\r\nConnection: close\r\nContent-Length: 3\r\n\r\nabc"
+                let answer = try await RawClient.send(raw: raw, to: origin)
+                #expect(answer.status == 200)
+                let echo = try JSONDecoder().decode(Echo.self, from: Data(answer.body))
+                #expect(echo.method == "PUT")
+                #expect(echo.target == target)
+                #expect(
+                    echo.fields == [
+                        ["X-First", "1"], ["hOST", "a.example"], ["Cookie", "a=1; b=2"], ["X-Twice", "1"],
+                        ["x-twice", "2"], ["Connection", "close"], ["Content-Length", "3"],
+                    ]
+                )
+                #expect(echo.body.length == 3)
+                #expect(echo.body.sha256 == SHA256.hash(data: Data("abc".utf8)).map { Self.hex($0) }.joined())
+                #expect(origin.requests.last?.target == target)
+                #expect(origin.requests.last?["cookie"] == "a=1; b=2")
+                #expect(origin.requests.last?["X-Twice"] == "1, 2")
+            }
+        }
+    }
+
+    private static func hex(_ byte: UInt8) -> String {
+        (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }
+}

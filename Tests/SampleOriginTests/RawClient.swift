@@ -1,0 +1,83 @@
+import NIOCore
+import NIOPosix
+import SampleOrigin
+
+/// What came over one connection, byte for byte, until the origin closed it.
+struct RawAnswer {
+    let status: Int
+    let fields: [(name: String, value: String)]
+    /// What followed the head, still chunked if it was.
+    let body: [UInt8]
+
+    var text: String { String(decoding: body, as: UTF8.self) }
+
+    subscript(name: String) -> String? {
+        fields.first { $0.name.lowercased() == name.lowercased() }?.value
+    }
+}
+
+/// A client that adds nothing, removes nothing and understands as little of HTTP as possible.
+enum RawClient {
+    enum Failure: Error {
+        case closedWithoutAnswer
+    }
+
+    /// Sends one request and reads until the connection is closed.
+    static func send(
+        _ method: String,
+        _ target: String,
+        fields: [(String, String)] = [],
+        body: String = "",
+        to origin: RunningOrigin
+    ) async throws -> RawAnswer {
+        var request = "\(method) \(target) HTTP/1.1\r\nHost: \(origin.authority)\r\nConnection: close\r\n"
+        for (name, value) in fields { request += "\(name): \(value)\r\n" }
+        if !body.isEmpty { request += "Content-Length: \(body.utf8.count)\r\n" }
+        return try await send(raw: request + "\r\n" + body, to: origin)
+    }
+
+    static func get(
+        _ target: String,
+        fields: [(String, String)] = [],
+        to origin: RunningOrigin
+    ) async throws -> RawAnswer {
+        try await send("GET", target, fields: fields, to: origin)
+    }
+
+    static func send(raw request: String, to origin: RunningOrigin) async throws -> RawAnswer {
+        let received = try await withConnection(to: origin) { inbound, outbound in
+            try await outbound.write(ByteBuffer(string: request))
+            var received: [UInt8] = []
+            for try await part in inbound { received.append(contentsOf: part.readableBytesView) }
+            return received
+        }
+        return try parse(received)
+    }
+
+    static func withConnection<Value: Sendable>(
+        to origin: RunningOrigin,
+        _ body:
+            @Sendable (NIOAsyncChannelInboundStream<ByteBuffer>, NIOAsyncChannelOutboundWriter<ByteBuffer>) async throws
+            -> Value
+    ) async throws -> Value {
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connect(host: "127.0.0.1", port: origin.port) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+                }
+            }
+        return try await channel.executeThenClose { inbound, outbound in try await body(inbound, outbound) }
+    }
+
+    private static func parse(_ received: [UInt8]) throws -> RawAnswer {
+        guard !received.isEmpty else { throw Failure.closedWithoutAnswer }
+        let end = received.indices.first { received[$0...].starts(with: Array("\r\n\r\n".utf8)) } ?? received.count
+        let lines = String(decoding: received[..<end], as: UTF8.self).split(separator: "\r\n")
+        let status = lines.first?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        let fields = lines.dropFirst().map { line in
+            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            return (name: String(parts[0]), value: String(parts[1].drop { $0 == " " }))
+        }
+        return RawAnswer(status: status, fields: fields, body: Array(received.dropFirst(end + 4)))
+    }
+}

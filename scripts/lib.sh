@@ -1,0 +1,80 @@
+# What the scripts share: sourced, never run. Bash 3.2 (macOS) is enough.
+
+# Everything happens in the repository, wherever the script was called from.
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+root=$PWD
+
+# Where SwiftPM builds. SCRATCH=/elsewhere keeps a second build apart from the first.
+scratch=${SCRATCH:-.build}
+case $scratch in
+/*) ;;
+*) scratch=$root/$scratch ;;
+esac
+
+# say WORDS: a line about what happens, told apart from the output of what happens.
+say() {
+    printf '\n==> %s\n' "$*"
+}
+
+# fail WORDS: says why, on standard error, and ends.
+fail() {
+    printf 'error: %s\n' "$*" >&2
+    exit 1
+}
+
+# step NAME COMMAND...: runs the command between two lines, the last of which says how long it took.
+step() {
+    local name=$1 started=$SECONDS status=0
+    shift
+    say "$name"
+    "$@" || status=$?
+    if [ "$status" -ne 0 ]; then
+        printf '\n    FAILED  %s, after %d s\n' "$name" "$((SECONDS - started))" >&2
+        exit "$status"
+    fi
+    printf '    ok      %s, %d s\n' "$name" "$((SECONDS - started))"
+}
+
+# swift_ COMMAND ARGUMENTS...: a SwiftPM command in the chosen scratch folder.
+swift_() {
+    local command=$1
+    shift
+    swift "$command" --scratch-path "$scratch" "$@"
+}
+
+# make_temporary_folder: sets $temporary to a fresh folder. The script removes it in clean_up.
+make_temporary_folder() {
+    temporary=$(mktemp -d "${TMPDIR:-/tmp}/holdfast.XXXXXX")
+}
+
+# start_origin ARGUMENTS...: starts sample-origin on a free port and sets $origin to its URL and $origin_pid.
+#
+# It waits for the line that the origin prints when it listens, not for a while.
+start_origin() {
+    local line=
+    rm -f "$temporary/ready"
+    mkfifo "$temporary/ready"
+    "$bin/sample-origin" --quiet --port 0 "$@" >"$temporary/ready" &
+    origin_pid=$!
+    # Reading ends with the line, or, should the origin fail, with the end of its output.
+    read -r -t 60 line <"$temporary/ready" || true
+    origin=${line#sample-origin listening on }
+    case $origin in
+    http://*) ;;
+    *) fail "sample-origin did not start; run '$bin/sample-origin' to see why." ;;
+    esac
+}
+
+# stop_origin: ends the origin, if one runs, and waits until it has ended.
+stop_origin() {
+    [ -n "${origin_pid:-}" ] || return 0
+    kill "$origin_pid" 2>/dev/null || true
+    wait "$origin_pid" 2>/dev/null || true
+    origin_pid=
+}
+
+# clean_up: what a script leaves behind is nothing. For 'trap clean_up EXIT'.
+clean_up() {
+    stop_origin
+    if [ -n "${temporary:-}" ]; then rm -rf "$temporary"; fi
+}
