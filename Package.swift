@@ -73,7 +73,8 @@ let package = Package(
         .target(
             name: "HTTPClientTransport",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix, nioSSL, logging,
+                "HTTPCacheSemantics", "HTTPCache", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix, nioSSL,
+                logging,
             ],
             swiftSettings: settings
         ),
@@ -120,7 +121,8 @@ let package = Package(
         .testTarget(
             name: "OfflineStoreTests",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", "OfflineStore", grdb, grdbSQLite, httpTypes, nioCore,
+                "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", "OfflineStore", grdb, grdbSQLite, httpTypes,
+                nioCore,
                 logging,
             ],
             swiftSettings: settings

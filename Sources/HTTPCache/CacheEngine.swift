@@ -62,12 +62,15 @@ public final class CacheEngine: Sendable {
                 metadata: [
                     "http.method": "\(request.head.method)", "http.status": "\(response.head.status.code)",
                     "cache.status": "\(response.outcome.cacheStatus())",
-                ])
+                ]
+            )
             return response
         } catch {
             metrics.record(error)
             logger.debug(
-                "Exchange failed", metadata: ["http.method": "\(request.head.method)", "error": "\(error)"])
+                "Exchange failed",
+                metadata: ["http.method": "\(request.head.method)", "error": "\(error)"]
+            )
             throw error
         }
     }
@@ -83,16 +86,21 @@ public final class CacheEngine: Sendable {
     public func key(for request: CacheRequest) -> CacheKey? {
         guard let target = TargetURI(request: request.head), request.isKeyed else { return nil }
         return CacheKey(
-            partition: partitions.partition(of: request), method: request.head.method, target: target,
-            content: request.keyContent)
+            partition: partitions.partition(of: request),
+            method: request.head.method,
+            target: target,
+            content: request.keyContent
+        )
     }
 
     private func exchange(_ request: CacheRequest) async throws -> CacheResponse {
         guard let target = TargetURI(request: request.head) else {
             throw ExchangeError(
                 code: .invalidTarget,
-                message: "'\(request.head.origin)\(request.head.path ?? "")' is no http or https target.", status: 400,
-                outcome: CacheOutcome())
+                message: "'\(request.head.origin)\(request.head.path ?? "")' is no http or https target.",
+                status: 400,
+                outcome: CacheOutcome()
+            )
         }
         guard request.storage != .never, let key = key(for: request) else {
             return try await forward(request, to: target)

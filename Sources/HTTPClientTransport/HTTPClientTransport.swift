@@ -1,5 +1,5 @@
-public import HTTPCache
 import AsyncHTTPClient
+public import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 public import Logging
@@ -28,7 +28,9 @@ public final class HTTPClientTransport: Transport {
 
         /// Limits for one exchange.
         public init(
-            connectTimeout: Duration = .seconds(10), idleTimeout: Duration = .seconds(30), connectionsPerOrigin: Int = 8
+            connectTimeout: Duration = .seconds(10),
+            idleTimeout: Duration = .seconds(30),
+            connectionsPerOrigin: Int = 8
         ) {
             self.connectTimeout = connectTimeout
             self.idleTimeout = idleTimeout
@@ -43,7 +45,8 @@ public final class HTTPClientTransport: Transport {
     /// Makes a client of its own on the process's shared event loops. ``shutDown()`` ends it; it must be called before the
     /// transport is let go, or connections stay open until it is collected.
     public init(
-        configuration: Configuration = Configuration(), logger: Logger = Logger(label: "holdfast.transport")
+        configuration: Configuration = Configuration(),
+        logger: Logger = Logger(label: "holdfast.transport")
     ) {
         var settings = HTTPClient.Configuration()
         settings.redirectConfiguration = .disallow
@@ -75,14 +78,16 @@ public final class HTTPClientTransport: Transport {
         guard let target = TargetURI(request: request.head) else {
             throw TransportError(
                 code: .invalidRequest,
-                message: "The request names no http or https target. Set ':scheme', ':authority' and ':path'.")
+                message: "The request names no http or https target. Set ':scheme', ':authority' and ':path'."
+            )
         }
         // AsyncHTTPClient takes URLs through Foundation, which re-encodes some octets and loses paths that are no UTF-8. What is sent must be
         // what was keyed: a target that would not arrive as it stands is refused. What `TargetURI.init(_:)` lets pass, arrives.
         guard (try? TargetURI(target.uri)) == target else {
             throw TransportError(
                 code: .invalidRequest,
-                message: "The target '\(target.redacted)' cannot be sent as it stands. Percent-encode it, as UTF-8.")
+                message: "The target '\(target.redacted)' cannot be sent as it stands. Percent-encode it, as UTF-8."
+            )
         }
         var outgoing = HTTPClientRequest(url: target.uri)
         outgoing.method = HTTPMethod(rawValue: request.head.method.rawValue)
@@ -95,7 +100,9 @@ public final class HTTPClientTransport: Transport {
             throw TransportError(error, origin: "\(target.scheme)://\(target.authority)")
         }
         return TransportResponse(
-            head: HTTPResponse(response), body: BodyStream(response, origin: "\(target.scheme)://\(target.authority)"))
+            head: HTTPResponse(response),
+            body: BodyStream(response, origin: "\(target.scheme)://\(target.authority)")
+        )
     }
 }
 
@@ -116,7 +123,8 @@ extension HTTPResponse {
         }
         self.init(
             status: Status(code: Int(response.status.code), reasonPhrase: response.status.reasonPhrase),
-            headerFields: fields)
+            headerFields: fields
+        )
     }
 }
 

@@ -48,7 +48,10 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
 
     /// An error of the request layer.
     public init(
-        code: Code, message: String, status: HTTPResponse.Status? = nil, body: [UInt8]? = nil,
+        code: Code,
+        message: String,
+        status: HTTPResponse.Status? = nil,
+        body: [UInt8]? = nil,
         cause: (any Error)? = nil
     ) {
         self.code = code
@@ -75,17 +78,23 @@ extension HoldfastError {
                 code: .bodyTooLarge,
                 message: "The response for '\(target)' has more than \(limit) bytes, the limit for decoding. "
                     + "Raise 'maximumBodyBytes', or stream the response.",
-                cause: error)
+                cause: error
+            )
         case BodyStreamError.truncated(let expected, let received):
             self.init(
                 code: .truncated,
-                message: "The response for '\(target)' broke off after \(received) of \(expected) bytes. It was not stored.",
-                cause: error)
+                message:
+                    "The response for '\(target)' broke off after \(received) of \(expected) bytes. It was not stored.",
+                cause: error
+            )
         case let error as TransportError:
             self.init(
                 code: error.code.isUnreachable ? .truncated : .transportFailed,
-                message: "The response for '\(target)' broke off: \(error.message)", cause: error)
-        default: self.init(code: .transportFailed, message: "The request for '\(target)' failed: \(error)", cause: error)
+                message: "The response for '\(target)' broke off: \(error.message)",
+                cause: error
+            )
+        default:
+            self.init(code: .transportFailed, message: "The request for '\(target)' failed: \(error)", cause: error)
         }
     }
 }

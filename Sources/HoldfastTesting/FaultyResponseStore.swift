@@ -49,7 +49,8 @@ public final class FaultyResponseStore: ResponseStore {
 
     /// See `ResponseStore`.
     public func beginWrite(
-        _ draft: ResponseDraft, fence: InvalidationSequence
+        _ draft: ResponseDraft,
+        fence: InvalidationSequence
     ) async throws -> (any ResponseWriter)? {
         try check(.beginWrite)
         guard let writer = try await base.beginWrite(draft, fence: fence) else { return nil }
@@ -58,17 +59,27 @@ public final class FaultyResponseStore: ResponseStore {
 
     /// See `ResponseStore`.
     public func freshen(
-        _ response: StoredResponse, head: StoredResponseHead, freshUntil: Timestamp, isUsableStale: Bool,
+        _ response: StoredResponse,
+        head: StoredResponseHead,
+        freshUntil: Timestamp,
+        isUsableStale: Bool,
         fence: InvalidationSequence
     ) async throws -> StoredResponse? {
         try check(.freshen)
         return try await base.freshen(
-            response, head: head, freshUntil: freshUntil, isUsableStale: isUsableStale, fence: fence)
+            response,
+            head: head,
+            freshUntil: freshUntil,
+            isUsableStale: isUsableStale,
+            fence: fence
+        )
     }
 
     /// See `ResponseStore`.
     public func invalidate(
-        _ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp
+        _ scope: InvalidationScope,
+        keepingForOffline: Bool,
+        at now: Timestamp
     ) async throws -> InvalidationSequence {
         try check(.invalidate)
         return try await base.invalidate(scope, keepingForOffline: keepingForOffline, at: now)

@@ -43,14 +43,18 @@ public final class InMemoryResponseStore: ResponseStore {
 
     /// See `ResponseStore`.
     public func beginWrite(
-        _ draft: ResponseDraft, fence: InvalidationSequence
+        _ draft: ResponseDraft,
+        fence: InvalidationSequence
     ) async throws -> (any ResponseWriter)? {
         Writer(store: self, draft: draft, fence: fence)
     }
 
     /// See `ResponseStore`.
     public func freshen(
-        _ response: StoredResponse, head: StoredResponseHead, freshUntil: Timestamp, isUsableStale: Bool,
+        _ response: StoredResponse,
+        head: StoredResponseHead,
+        freshUntil: Timestamp,
+        isUsableStale: Bool,
         fence: InvalidationSequence
     ) async throws -> StoredResponse? {
         state.withLock { state in
@@ -64,7 +68,9 @@ public final class InMemoryResponseStore: ResponseStore {
 
     /// See `ResponseStore`.
     public func invalidate(
-        _ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp
+        _ scope: InvalidationScope,
+        keepingForOffline: Bool,
+        at now: Timestamp
     ) async throws -> InvalidationSequence {
         state.withLock { state in
             let number = (state.invalidations.last?.number ?? 0) + 1
@@ -82,12 +88,18 @@ public final class InMemoryResponseStore: ResponseStore {
         }
     }
 
-    fileprivate func commit(_ draft: ResponseDraft, _ body: ByteBuffer, fence: InvalidationSequence) -> StoredResponse? {
+    fileprivate func commit(_ draft: ResponseDraft, _ body: ByteBuffer, fence: InvalidationSequence) -> StoredResponse?
+    {
         state.withLock { state in
             guard !state.isInvalidated(draft.key, after: fence) else { return nil }
             let response = StoredResponse(
-                id: state.nextID, key: draft.key, head: draft.head, bodyID: state.nextID,
-                bodyLength: Int64(body.readableBytes), storedAt: draft.storedAt)
+                id: state.nextID,
+                key: draft.key,
+                head: draft.head,
+                bodyID: state.nextID,
+                bodyLength: Int64(body.readableBytes),
+                storedAt: draft.storedAt
+            )
             state.nextID += 1
             state.bodies[response.bodyID] = body
             state.responses[draft.key, default: []].removeAll {

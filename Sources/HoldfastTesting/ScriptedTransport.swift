@@ -35,7 +35,10 @@ public final class ScriptedTransport: Transport {
 
         /// An answer.
         public init(
-            head: HTTPResponse, chunks: [ByteBuffer] = [], ending: Ending = .complete, beforeHead: Gate? = nil,
+            head: HTTPResponse,
+            chunks: [ByteBuffer] = [],
+            ending: Ending = .complete,
+            beforeHead: Gate? = nil,
             beforeEnd: Gate? = nil
         ) {
             self.head = head
@@ -47,18 +50,26 @@ public final class ScriptedTransport: Transport {
 
         /// A 200 with this content.
         public static func ok(
-            _ body: String, fields: HTTPFields = [:], beforeHead: Gate? = nil, beforeEnd: Gate? = nil
+            _ body: String,
+            fields: HTTPFields = [:],
+            beforeHead: Gate? = nil,
+            beforeEnd: Gate? = nil
         ) -> Reply {
             Reply(
                 head: HTTPResponse(status: .ok, headerFields: fields),
-                chunks: body.isEmpty ? [] : [ByteBuffer(string: body)], beforeHead: beforeHead, beforeEnd: beforeEnd)
+                chunks: body.isEmpty ? [] : [ByteBuffer(string: body)],
+                beforeHead: beforeHead,
+                beforeEnd: beforeEnd
+            )
         }
 
         /// Another status.
-        public static func status(_ status: HTTPResponse.Status, _ body: String = "", fields: HTTPFields = [:]) -> Reply {
+        public static func status(_ status: HTTPResponse.Status, _ body: String = "", fields: HTTPFields = [:]) -> Reply
+        {
             Reply(
                 head: HTTPResponse(status: status, headerFields: fields),
-                chunks: body.isEmpty ? [] : [ByteBuffer(string: body)])
+                chunks: body.isEmpty ? [] : [ByteBuffer(string: body)]
+            )
         }
 
         /// No answer.
@@ -66,7 +77,8 @@ public final class ScriptedTransport: Transport {
             Reply(
                 head: HTTPResponse(status: .ok),
                 ending: .failure(TransportError(code: code, message: "Scripted failure '\(code)'.")),
-                beforeHead: beforeHead)
+                beforeHead: beforeHead
+            )
         }
     }
 

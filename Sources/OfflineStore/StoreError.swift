@@ -44,6 +44,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         public static let tooLarge = Code("tooLarge")
         /// The body ended before its announced length.
         public static let incomplete = Code("incomplete")
+        /// Too much is being stored at the same time. It may work when tried again.
+        public static let busy = Code("busy")
         /// The disk is full.
         public static let full = Code("full")
         /// An operation on the disk failed.

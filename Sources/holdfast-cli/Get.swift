@@ -55,11 +55,15 @@ struct Get: AsyncParsableCommand {
                 start-with: what is stored, then what the network answers (not printed again when it is unchanged). \
                 stored-first: whatever is stored, else the network. network-first: the network, else what is stored. \
                 stored-only, network-only: just that.
-                """))
+                """
+        )
+    )
     var strategy: Strategy = .standard
 
     @Option(
-        name: .customLong("header"), help: ArgumentHelp("A request field; may be repeated.", valueName: "name: value"))
+        name: .customLong("header"),
+        help: ArgumentHelp("A request field; may be repeated.", valueName: "name: value")
+    )
     var headers: [String] = []
 
     func validate() throws {
@@ -71,7 +75,10 @@ struct Get: AsyncParsableCommand {
         let client: CachingClient
         do {
             client = try await CachingClient.open(
-                store: store, configuration: .init(mode: offline ? .offline : .automatic), logger: .standardError)
+                store: store,
+                configuration: .init(mode: offline ? .offline : .automatic),
+                logger: .standardError
+            )
         } catch {
             throw CommandFailure("\(error)")
         }
@@ -93,8 +100,12 @@ struct Get: AsyncParsableCommand {
             throw ValidationError("\(error)")
         }
         return HTTPRequest(
-            method: .get, scheme: target.scheme, authority: target.authority, path: target.requestTarget,
-            headerFields: try HTTPFields(lines: headers))
+            method: .get,
+            scheme: target.scheme,
+            authority: target.authority,
+            path: target.requestTarget,
+            headerFields: try HTTPFields(lines: headers)
+        )
     }
 
     private func deliver(_ head: HTTPRequest, through client: CachingClient) async throws {

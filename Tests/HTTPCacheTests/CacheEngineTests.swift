@@ -24,8 +24,10 @@ import Testing
     @Test func aStaleResponseIsValidatedAndFreshened() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
-            EngineFixture.url, .fresh("one", etag: "\"1\""),
-            .status(.notModified, fields: [.eTag: "\"1\"", .cacheControl: "max-age=100", .init("X-New")!: "added"]))
+            EngineFixture.url,
+            .fresh("one", etag: "\"1\""),
+            .status(.notModified, fields: [.eTag: "\"1\"", .cacheControl: "max-age=100", .init("X-New")!: "added"])
+        )
         try await fixture.get()
         fixture.clock.advance(by: .seconds(61))
         let validated = try await fixture.get()
@@ -41,8 +43,11 @@ import Testing
     @Test func a304AboutSomethingElseIsAskedAgainWithoutValidators() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
-            EngineFixture.url, .fresh("one", 0, etag: "\"1\""), .status(.notModified, fields: [.eTag: "\"2\""]),
-            .fresh("two", etag: "\"2\""))
+            EngineFixture.url,
+            .fresh("one", 0, etag: "\"1\""),
+            .status(.notModified, fields: [.eTag: "\"2\""]),
+            .fresh("two", etag: "\"2\"")
+        )
         try await fixture.get()
         #expect(try await fixture.get().text == "two")
         #expect(fixture.transport.requests.last?.headerFields.contains(.ifNoneMatch) == false)
@@ -58,7 +63,8 @@ import Testing
         #expect(offline.text == "one" && offline.response.isStale && offline.response.source == .store)
         #expect(
             offline.response.outcome.cacheStatus()
-                == "holdfast; hit; ttl=-\(60 * 60 * 24 * 365 - 60); detail=offline")
+                == "holdfast; hit; ttl=-\(60 * 60 * 24 * 365 - 60); detail=offline"
+        )
     }
 
     @Test func aFailureThatIsNoAbsenceOfTheOriginIsNotHidden() async throws {
@@ -71,7 +77,11 @@ import Testing
     @Test(arguments: ["max-age=1, must-revalidate", "no-cache, max-age=1"])
     func whatForbidsStaleUseIsHonouredOffline(cacheControl: String) async throws {
         let fixture = EngineFixture()
-        fixture.transport.script(EngineFixture.url, .ok("one", fields: [.cacheControl: cacheControl]), .failure(.connect))
+        fixture.transport.script(
+            EngineFixture.url,
+            .ok("one", fields: [.cacheControl: cacheControl]),
+            .failure(.connect)
+        )
         try await fixture.get()
         fixture.clock.advance(by: .seconds(2))
         #expect(await fixture.failure() == .staleForbidden)
@@ -114,7 +124,14 @@ import Testing
     @Test func preferencesDecideWhoAnswers() async throws {
         let fixture = EngineFixture()
         let answers = ["one", "two", "three"].map { ScriptedTransport.Reply.fresh($0, 10) }
-        fixture.transport.script(EngineFixture.url, answers[0], answers[1], answers[2], .failure(.connect), .failure(.connect))
+        fixture.transport.script(
+            EngineFixture.url,
+            answers[0],
+            answers[1],
+            answers[2],
+            .failure(.connect),
+            .failure(.connect)
+        )
         #expect(await fixture.failure(preference: .storedOnly) == .offlineMiss)
         #expect(try await fixture.get(preference: .storedFirst).text == "one")
         #expect(try await fixture.get(preference: .networkFirst).text == "two")
@@ -136,7 +153,11 @@ import Testing
     @Test(arguments: ["no-store", "max-age=60, no-store"])
     func noStoreIsNotStored(cacheControl: String) async throws {
         let fixture = EngineFixture()
-        fixture.transport.script(EngineFixture.url, .ok("one", fields: [.cacheControl: cacheControl]), .failure(.connect))
+        fixture.transport.script(
+            EngineFixture.url,
+            .ok("one", fields: [.cacheControl: cacheControl]),
+            .failure(.connect)
+        )
         try await fixture.get()
         #expect(fixture.memory.all.isEmpty)
         #expect(await fixture.failure() == .originUnreachable)
@@ -145,8 +166,11 @@ import Testing
     @Test func anErrorNeverTakesThePlaceOfAStoredSuccess() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
-            EngineFixture.url, .fresh("good", 1), .status(.init(code: 503), "bad", fields: [.cacheControl: "max-age=60"]),
-            .failure(.connect))
+            EngineFixture.url,
+            .fresh("good", 1),
+            .status(.init(code: 503), "bad", fields: [.cacheControl: "max-age=60"]),
+            .failure(.connect)
+        )
         try await fixture.get()
         fixture.clock.advance(by: .seconds(2))
         #expect(try await fixture.get().response.head.status.code == 503)
@@ -156,8 +180,11 @@ import Testing
     @Test func staleIfErrorAnswersForAServerError() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
-            EngineFixture.url, .ok("good", fields: [.cacheControl: "max-age=1, stale-if-error=60"]),
-            .status(.internalServerError, "bad"), .status(.internalServerError, "bad"))
+            EngineFixture.url,
+            .ok("good", fields: [.cacheControl: "max-age=1, stale-if-error=60"]),
+            .status(.internalServerError, "bad"),
+            .status(.internalServerError, "bad")
+        )
         try await fixture.get()
         fixture.clock.advance(by: .seconds(30))
         let stale = try await fixture.get()
@@ -171,7 +198,8 @@ import Testing
         let broken = ScriptedTransport.Reply(
             head: HTTPResponse(status: .ok, headerFields: [.cacheControl: "max-age=60"]),
             chunks: [ByteBuffer(string: "half")],
-            ending: .brokenOff(TransportError(code: .connectionClosed, message: "gone")))
+            ending: .brokenOff(TransportError(code: .connectionClosed, message: "gone"))
+        )
         let short = ScriptedTransport.Reply.ok("half", fields: [.cacheControl: "max-age=60", .contentLength: "8"])
         fixture.transport.script(EngineFixture.url, broken, short)
         await #expect(throws: TransportError.self) { try await fixture.get() }
@@ -184,8 +212,12 @@ import Testing
         let fixture = EngineFixture()
         fixture.store.fail([operation])
         fixture.transport.script(
-            EngineFixture.url, .fresh("one", 0, etag: "\"1\""), .fresh("one", 0, etag: "\"1\""), .fresh("one", 0),
-            .fresh("one", 0))
+            EngineFixture.url,
+            .fresh("one", 0, etag: "\"1\""),
+            .fresh("one", 0, etag: "\"1\""),
+            .fresh("one", 0),
+            .fresh("one", 0)
+        )
         #expect(try await fixture.get().text == "one")
         #expect(try await fixture.get().text == "one")
         fixture.transport.script("https://a.example/other", .status(.noContent))
@@ -204,7 +236,13 @@ import Testing
     @Test(arguments: [HTTPRequest.Method.post, .put, .delete, .patch, .init("PURR")!])
     func aSuccessOfAnUnsafeMethodInvalidates(method: HTTPRequest.Method) async throws {
         let fixture = EngineFixture()
-        fixture.transport.script(EngineFixture.url, .fresh("one"), .status(.noContent), .fresh("two"), .failure(.connect))
+        fixture.transport.script(
+            EngineFixture.url,
+            .fresh("one"),
+            .status(.noContent),
+            .fresh("two"),
+            .failure(.connect)
+        )
         try await fixture.get()
         try await fixture.get(method: method)
         #expect(try await fixture.get().text == "two")

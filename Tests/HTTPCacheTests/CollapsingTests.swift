@@ -61,7 +61,9 @@ import Testing
         let fields: HTTPFields = [.cacheControl: "no-store"]
         fixture.transport.script(EngineFixture.url, .ok("0", fields: fields, beforeHead: gate))
         let count = 8
-        for index in 1..<count { fixture.transport.script(EngineFixture.url, .ok("\(index)", fields: fields, beforeHead: others)) }
+        for index in 1..<count {
+            fixture.transport.script(EngineFixture.url, .ok("\(index)", fields: fields, beforeHead: others))
+        }
         let tasks = (0..<count).map { _ in Task { try await fixture.get().text } }
         await fixture.transport.waitForRequests(1)
         gate.open()
@@ -91,7 +93,11 @@ import Testing
         let fixture = EngineFixture()
         let gate = Gate()
         let fields: HTTPFields = [.cacheControl: "max-age=60", .vary: "Accept-Language"]
-        fixture.transport.script(EngineFixture.url, .ok("hello", fields: fields, beforeHead: gate), .ok("hallo", fields: fields))
+        fixture.transport.script(
+            EngineFixture.url,
+            .ok("hello", fields: fields, beforeHead: gate),
+            .ok("hallo", fields: fields)
+        )
         let english = Task { try await fixture.get(EngineFixture.url, [.acceptLanguage: "en"]).text }
         await fixture.transport.waitForRequests(1)
         let german = Task { try await fixture.get(EngineFixture.url, [.acceptLanguage: "de"]).text }

@@ -18,38 +18,58 @@ struct EngineFixture {
     init(kind: CacheKind = .private, mode: OfflineMode = .automatic) {
         store = FaultyResponseStore(memory)
         engine = CacheEngine(
-            store: store, transport: transport, policy: CachePolicy(kind: kind),
-            credentialSecret: [UInt8](repeating: 7, count: 32), mode: mode, clock: clock,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            store: store,
+            transport: transport,
+            policy: CachePolicy(kind: kind),
+            credentialSecret: [UInt8](repeating: 7, count: 32),
+            mode: mode,
+            clock: clock,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
     }
 
     /// The text that answers a request, and the response around it.
     @discardableResult
     func get(
-        _ url: String = url, _ fields: HTTPFields = [:], method: HTTPRequest.Method = .get,
-        preference: CacheRequest.Preference = .standard, principal: String? = nil
+        _ url: String = url,
+        _ fields: HTTPFields = [:],
+        method: HTTPRequest.Method = .get,
+        preference: CacheRequest.Preference = .standard,
+        principal: String? = nil
     ) async throws -> (text: String, response: CacheResponse) {
         let response = try await engine.respond(
-            to: try request(url, fields, method: method, preference: preference, principal: principal))
+            to: try request(url, fields, method: method, preference: preference, principal: principal)
+        )
         let body = try await response.body.collect(upTo: 1 << 30)
         return (String(buffer: body), response)
     }
 
     func request(
-        _ url: String = url, _ fields: HTTPFields = [:], method: HTTPRequest.Method = .get,
-        preference: CacheRequest.Preference = .standard, principal: String? = nil
+        _ url: String = url,
+        _ fields: HTTPFields = [:],
+        method: HTTPRequest.Method = .get,
+        preference: CacheRequest.Preference = .standard,
+        principal: String? = nil
     ) throws -> CacheRequest {
         let target = try TargetURI(url)
         return CacheRequest(
             head: HTTPRequest(
-                method: method, scheme: target.scheme, authority: target.authority, path: target.requestTarget,
-                headerFields: fields),
-            principal: principal, preference: preference)
+                method: method,
+                scheme: target.scheme,
+                authority: target.authority,
+                path: target.requestTarget,
+                headerFields: fields
+            ),
+            principal: principal,
+            preference: preference
+        )
     }
 
     /// The code of the error that a request ends with.
     func failure(
-        _ url: String = url, _ fields: HTTPFields = [:], preference: CacheRequest.Preference = .standard
+        _ url: String = url,
+        _ fields: HTTPFields = [:],
+        preference: CacheRequest.Preference = .standard
     ) async -> ExchangeError.Code? {
         do {
             try await get(url, fields, preference: preference)
@@ -62,7 +82,11 @@ struct EngineFixture {
 
 extension ScriptedTransport.Reply {
     static func fresh(
-        _ body: String, _ seconds: Int = 60, etag: String? = nil, beforeHead: Gate? = nil, beforeEnd: Gate? = nil
+        _ body: String,
+        _ seconds: Int = 60,
+        etag: String? = nil,
+        beforeHead: Gate? = nil,
+        beforeEnd: Gate? = nil
     ) -> Self {
         var fields: HTTPFields = [.cacheControl: "max-age=\(seconds)"]
         if let etag { fields[.eTag] = etag }

@@ -1,10 +1,11 @@
-@testable import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastTesting
 import NIOCore
 import Synchronization
 import Testing
+
+@testable import HTTPCache
 
 @Suite(.timeLimit(.minutes(1))) struct SharedBodyTests {
     private static let chunk = ByteBuffer(repeating: 0x61, count: 256 << 10)
@@ -13,8 +14,12 @@ import Testing
         let now = Timestamp(seconds: 0)
         let head = StoredResponseHead(status: .ok, fields: [:], requestTime: now, responseTime: now)
         let draft = ResponseDraft(
-            key: CacheKey(target: try TargetURI("https://a.example/")), head: head, freshUntil: now, isUsableStale: true,
-            storedAt: now)
+            key: CacheKey(target: try TargetURI("https://a.example/")),
+            head: head,
+            freshUntil: now,
+            isUsableStale: true,
+            storedAt: now
+        )
         return try #require(try await InMemoryResponseStore().beginWrite(draft, fence: InvalidationSequence(0)))
     }
 

@@ -23,13 +23,22 @@ import Testing
     }
 
     private func request(
-        _ url: String, method: HTTPRequest.Method = .get, fields: HTTPFields = [:], body: BodyStream? = nil
+        _ url: String,
+        method: HTTPRequest.Method = .get,
+        fields: HTTPFields = [:],
+        body: BodyStream? = nil
     ) throws -> TransportRequest {
         let target = try TargetURI(url)
         return TransportRequest(
             head: HTTPRequest(
-                method: method, scheme: target.scheme, authority: target.authority, path: target.requestTarget,
-                headerFields: fields), body: body)
+                method: method,
+                scheme: target.scheme,
+                authority: target.authority,
+                path: target.requestTarget,
+                headerFields: fields
+            ),
+            body: body
+        )
     }
 
     /// The code of the error that a request ends with.
@@ -45,8 +54,10 @@ import Testing
 
     /// DESIGN §3: what is sent is what was keyed, byte for byte.
     @Test(arguments: [
-        "/", "/a|b", "/%zz", "/%", "/a%2Fb", "/a%2fb", "/./a/../b", "//a//b", "/a;b=c", "/a b", "/ä/日本", "/?", "/a?", "/a??b",
-        "/a?x=1&x=2", "/a?x=%7C|", "/a?q=a+b%20c d", "/a?[]={}", "/a?x=\"<>\\^`", "/~user/(x)!*'", "/a?x=#fragment", "/a:b@c",
+        "/", "/a|b", "/%zz", "/%", "/a%2Fb", "/a%2fb", "/./a/../b", "//a//b", "/a;b=c", "/a b", "/ä/日本", "/?", "/a?",
+        "/a??b",
+        "/a?x=1&x=2", "/a?x=%7C|", "/a?q=a+b%20c d", "/a?[]={}", "/a?x=\"<>\\^`", "/~user/(x)!*'", "/a?x=#fragment",
+        "/a:b@c",
         "/%2e%2e/x", "/a?b=/c?d", "/a?=&&=", "/a?%E4", "/a?%", "/a?%a", "/a?x=%zz%2",
     ])
     func sendsWhatWasKeyed(suffix: String) async throws {
@@ -75,7 +86,9 @@ import Testing
         try await withTransport { origin, transport in
             var sent = 0
             for _ in 0..<300 {
-                let text = String((0..<Int.random(in: 0...24, using: &random)).map { _ in alphabet.randomElement(using: &random)! })
+                let text = String(
+                    (0..<Int.random(in: 0...24, using: &random)).map { _ in alphabet.randomElement(using: &random)! }
+                )
                 let url = origin.baseURL + "/" + text
                 guard (try? TargetURI(url)) != nil else { continue }
                 sent += 1
@@ -92,7 +105,8 @@ import Testing
             let fields: HTTPFields = [.accept: "text/plain", .init("X-Twice")!: "1", .init("X-Twice")!: "2"]
             let body = BodyStream(ByteBuffer(string: "content"))
             let response = try await transport.send(
-                try request(origin.url("/echo"), method: .post, fields: fields, body: body))
+                try request(origin.url("/echo"), method: .post, fields: fields, body: body)
+            )
             #expect(response.head.status == .ok)
             _ = try await response.body.collect(upTo: 1 << 20)
             let received = try #require(origin.requests.last)

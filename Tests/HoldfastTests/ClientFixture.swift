@@ -12,13 +12,16 @@ struct ClientFixture {
     let client: CachingClient
 
     static func run(
-        _ configuration: CachingClient.Configuration = .init(), maxAge: Int = 60,
+        _ configuration: CachingClient.Configuration = .init(),
+        maxAge: Int = 60,
         _ body: (ClientFixture) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let clock = ManualClock()
-        try await SampleOrigin.withOrigin(OriginConfiguration(maxAge: maxAge, date: { clock.now().milliseconds / 1000 })) {
+        try await SampleOrigin.withOrigin(
+            OriginConfiguration(maxAge: maxAge, date: { clock.now().milliseconds / 1000 })
+        ) {
             origin in
             let client = try await open(folder, clock, configuration)
             let fixture = ClientFixture(origin: origin, folder: folder, clock: clock, client: client)
@@ -33,11 +36,16 @@ struct ClientFixture {
     }
 
     static func open(
-        _ folder: String, _ clock: ManualClock, _ configuration: CachingClient.Configuration = .init()
+        _ folder: String,
+        _ clock: ManualClock,
+        _ configuration: CachingClient.Configuration = .init()
     ) async throws -> CachingClient {
         try await CachingClient.open(
-            store: folder, configuration: configuration, clock: clock,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            store: folder,
+            configuration: configuration,
+            clock: clock,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
     }
 
     var feed: FeedEndpoint { FeedEndpoint(baseURL: origin.baseURL) }
@@ -70,7 +78,9 @@ struct PathEndpoint: Endpoint {
 
 /// Expects `body` to throw a `HoldfastError` with this code.
 func expect(
-    _ code: HoldfastError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+    _ code: HoldfastError.Code,
+    sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: () async throws -> Void
 ) async {
     do {
         try await body()

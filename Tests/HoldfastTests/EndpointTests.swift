@@ -7,7 +7,9 @@ import Testing
 @testable import Holdfast
 
 @Suite struct EndpointTests {
-    private func url(_ base: String, _ path: String, _ task: HTTPTask = .plain, defaults: RequestDefaults = .init()) throws -> String {
+    private func url(_ base: String, _ path: String, _ task: HTTPTask = .plain, defaults: RequestDefaults = .init())
+        throws -> String
+    {
         let request = try PathEndpoint(baseURL: base, path: path, task: task).request(defaults: defaults)
         return try #require(TargetURI(request: request.head)).uri
     }
@@ -32,9 +34,13 @@ import Testing
         ]
         #expect(
             try url("https://a.example", "/", .query(parameters))
-                == "https://a.example/?a=x%20y%26%3D&m%5Bc%5D=true&m%5Bd%5D=1&m%5Bd%5D=2&z=1&%C3%BC=1.5")
+                == "https://a.example/?a=x%20y%26%3D&m%5Bc%5D=true&m%5Bd%5D=1&m%5Bd%5D=2&z=1&%C3%BC=1.5"
+        )
         let json = try JSONParameterEncoder().encode(parameters)
-        #expect(String(decoding: json, as: UTF8.self) == #"{"a":"x y&=","empty":null,"m":{"c":true,"d":[1,2]},"z":1,"ü":1.5}"#)
+        #expect(
+            String(decoding: json, as: UTF8.self)
+                == #"{"a":"x y&=","empty":null,"m":{"c":true,"d":[1,2]},"z":1,"ü":1.5}"#
+        )
     }
 
     @Test func theOrderInWhichParametersWereGivenIsNowhere() throws {
@@ -52,7 +58,10 @@ import Testing
 
     @Test func arraysAndBooleansFollowTheNamedConvention() throws {
         let parameters: Parameters = ["id": [1, 2], "on": true]
-        #expect(try URLParameterEncoder(arrays: .brackets, booleans: .digits).query(parameters) == "id%5B%5D=1&id%5B%5D=2&on=1")
+        #expect(
+            try URLParameterEncoder(arrays: .brackets, booleans: .digits).query(parameters)
+                == "id%5B%5D=1&id%5B%5D=2&on=1"
+        )
         #expect(try URLParameterEncoder(arrays: .indexed).query(parameters) == "id%5B0%5D=1&id%5B1%5D=2&on=true")
     }
 
@@ -70,11 +79,16 @@ import Testing
     }
 
     @Test func theCallsFieldsAndParametersWinOverTheClients() throws {
-        let defaults = RequestDefaults(fields: [.accept: "text/plain", .userAgent: "app"], parameters: ["key": "default", "api": 1])
+        let defaults = RequestDefaults(
+            fields: [.accept: "text/plain", .userAgent: "app"],
+            parameters: ["key": "default", "api": 1]
+        )
         var endpoint = PathEndpoint(baseURL: "https://a.example", path: "/", task: .query(["key": "own"]))
         endpoint.headers = [.accept: "application/json"]
         let request = try endpoint.request(defaults: defaults)
-        #expect(request.head.headerFields[.accept] == "application/json" && request.head.headerFields[.userAgent] == "app")
+        #expect(
+            request.head.headerFields[.accept] == "application/json" && request.head.headerFields[.userAgent] == "app"
+        )
         #expect(request.head.path == "/?api=1&key=own")
     }
 

@@ -33,8 +33,13 @@ private struct FixtureRun {
         let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let store = try await CacheManager.open(at: folder, clock: clock, logger: quiet)
         let engine = CacheEngine(
-            store: store.responses, transport: transport, policy: CachePolicy(kind: kind),
-            credentialSecret: [UInt8](repeating: 1, count: 32), clock: clock, logger: quiet)
+            store: store.responses,
+            transport: transport,
+            policy: CachePolicy(kind: kind),
+            credentialSecret: [UInt8](repeating: 1, count: 32),
+            clock: clock,
+            logger: quiet
+        )
         do {
             let value = try await body(store, engine)
             await engine.shutDown()
@@ -62,13 +67,16 @@ private struct FixtureRun {
             _ = try await engine.respond(to: request).body.collect(upTo: 100)
             if fixture.stored.invalidated == true {
                 _ = try await store.responses.invalidate(
-                    .target(try TargetURI(Self.url)), keepingForOffline: true, at: clock.now())
+                    .target(try TargetURI(Self.url)),
+                    keepingForOffline: true,
+                    at: clock.now()
+                )
             }
         }
     }
 
     func check(_ instant: ExpiryFixture.Instant) async throws {
-        let where_ = Comment(rawValue: "\(fixture.name) (\(kind)) at \(instant.at)")
+        let context = Comment(rawValue: "\(fixture.name) (\(kind)) at \(instant.at)")
         let now = Timestamp(milliseconds: try instant.milliseconds(of: fixture.stored))
         clock.set(to: now)
         let asked = Mutex(0)
@@ -81,28 +89,32 @@ private struct FixtureRun {
         let requests = asked.withLock { $0 }
         switch expect.verdict {
         case .fresh, .staleAllowed:
-            #expect(requests == 0 && answer.text == "stored", where_)
-        case .validate: #expect(requests == 1, where_)
+            #expect(requests == 0 && answer.text == "stored", context)
+        case .validate: #expect(requests == 1, context)
         case nil: break
         }
         if requests == 1, let staleUse = expect.staleUse {
-            #expect(staleUse == "allowed" ? answer.text == "stored" : answer.refusal?.contains("'\(staleUse)'") == true, where_)
+            #expect(
+                staleUse == "allowed" ? answer.text == "stored" : answer.refusal?.contains("'\(staleUse)'") == true,
+                context
+            )
         }
         if let response = answer.response {
-            if let age = expect.age { #expect(response.age == Int64((age * 1000).rounded()), where_) }
+            if let age = expect.age { #expect(response.age == Int64((age * 1000).rounded()), context) }
             if case .number(let ttl) = expect.ttl {
-                #expect(response.outcome.timeToLive == Int64(ttl.rounded(.down)), where_)
+                #expect(response.outcome.timeToLive == Int64(ttl.rounded(.down)), context)
             }
         }
         guard requests == 1, let staleOnError = expect.staleOnError else { return }
         clock.set(to: now)
         transport.answer = { .status(.internalServerError, "error") }
         let onError = try await withEngine { _, engine in try await self.answer(engine, instant) }
-        #expect(onError.text == (staleOnError ? "stored" : "error"), where_)
+        #expect(onError.text == (staleOnError ? "stored" : "error"), context)
     }
 
     private func answer(
-        _ engine: CacheEngine, _ instant: ExpiryFixture.Instant
+        _ engine: CacheEngine,
+        _ instant: ExpiryFixture.Instant
     ) async throws -> (text: String?, response: CacheResponse?, refusal: String?) {
         do {
             let response = try await engine.respond(to: try request(instant.request))
@@ -116,8 +128,13 @@ private struct FixtureRun {
         let target = try TargetURI(Self.url)
         return CacheRequest(
             head: HTTPRequest(
-                method: .get, scheme: target.scheme, authority: target.authority, path: target.requestTarget,
-                headerFields: fields(lines ?? [])))
+                method: .get,
+                scheme: target.scheme,
+                authority: target.authority,
+                path: target.requestTarget,
+                headerFields: fields(lines ?? [])
+            )
+        )
     }
 
     private func fields(_ lines: [ExpiryFixture.Line]) -> HTTPFields {

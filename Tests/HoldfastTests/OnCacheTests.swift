@@ -43,7 +43,10 @@ import Testing
                 onNext: { _ in
                     dispatchPrecondition(condition: .onQueue(queue))
                     events.append("fresh")
-                }, onError: { events.append("\($0.code)") }, onCompleted: { events.append("completed") })
+                },
+                onError: { events.append("\($0.code)") },
+                onCompleted: { events.append("completed") }
+            )
             await subscription.finished()
             #expect(events.all == ["stored", "fresh", "completed"])
         }
@@ -55,14 +58,18 @@ import Testing
             await fixture.origin.stop()
             let events = Events()
             let byFailure = fixture.client.onCache(fixture.feed) { _ in events.append("stored") }.request(
-                onNext: { _ in events.append("fresh") }, onError: { events.append("\($0.code)") },
-                onCompleted: { events.append("completed") })
+                onNext: { _ in events.append("fresh") },
+                onError: { events.append("\($0.code)") },
+                onCompleted: { events.append("completed") }
+            )
             await byFailure.finished()
             #expect(events.all == ["stored", "originUnreachable"])
             fixture.client.mode = .offline
             let declared = fixture.client.onCache(fixture.feed) { _ in events.append("stored") }.request(
-                onNext: { _ in events.append("fresh") }, onError: { events.append("\($0.code)") },
-                onCompleted: { events.append("completed") })
+                onNext: { _ in events.append("fresh") },
+                onError: { events.append("\($0.code)") },
+                onCompleted: { events.append("completed") }
+            )
             await declared.finished()
             #expect(events.all.dropFirst(2) == ["stored", "completed"])
         }
@@ -76,7 +83,8 @@ import Testing
             var method: HTTPRequest.Method { .post }
             var task: HTTPTask {
                 .json([
-                    "query": "query getMomentsDetailsByUserID($userID: ID!) { getMomentsDetailsByUserID(userID: $userID) { moments { id likes } } }",
+                    "query":
+                        "query getMomentsDetailsByUserID($userID: ID!) { getMomentsDetailsByUserID(userID: $userID) { moments { id likes } } }",
                     "operationName": "getMomentsDetailsByUserID", "variables": ["userID": .init(user)],
                 ])
             }

@@ -35,7 +35,9 @@ import Testing
         try await ClientFixture.run { fixture in
             _ = try await fixture.client.fetch(fixture.feed)
             _ = try await fixture.client.fetch(
-                PathEndpoint(baseURL: fixture.origin.baseURL, path: "/moments/harbour-25/likes", method: .post), .networkOnly)
+                PathEndpoint(baseURL: fixture.origin.baseURL, path: "/moments/harbour-25/likes", method: .post),
+                .networkOnly
+            )
             let emissions = await fixture.client.startWith(fixture.feed).collected().emissions
             #expect(emissions.map(\.isUnchanged) == [false, false])
             #expect(emissions.first?.value != emissions.last?.value)
@@ -147,13 +149,16 @@ import Testing
                     events.append(emission.source.rawValue)
                 },
                 onError: { events.append("\($0.code)") },
-                onCompleted: { events.append("completed") })
+                onCompleted: { events.append("completed") }
+            )
             await subscription.finished()
             #expect(events.all == ["store", "network", "completed"])
             await fixture.origin.stop()
             let failing = fixture.client.startWith(fixture.feed).subscribe(
-                onNext: { events.append($0.source.rawValue) }, onError: { events.append("\($0.code)") },
-                onCompleted: { events.append("completed") })
+                onNext: { events.append($0.source.rawValue) },
+                onError: { events.append("\($0.code)") },
+                onCompleted: { events.append("completed") }
+            )
             await failing.finished()
             #expect(events.all.dropFirst(3) == ["store", "originUnreachable"])
         }
@@ -165,8 +170,10 @@ import Testing
             fixture.origin.force(.hold(gate))
             let events = Events()
             let subscription = fixture.client.startWith(fixture.feed).subscribe(
-                onNext: { _ in events.append("next") }, onError: { _ in events.append("error") },
-                onCompleted: { events.append("completed") })
+                onNext: { _ in events.append("next") },
+                onError: { _ in events.append("error") },
+                onCompleted: { events.append("completed") }
+            )
             while fixture.origin.requestCount == 0 { await Task.yield() }
             subscription.cancel()
             await fixture.origin.waitForOpenConnections(atMost: 0)

@@ -5,7 +5,7 @@ import Testing
     /// The specification's sanity buffer: octets of a multiplicative generator.
     private static let buffer: [UInt8] = {
         var generator: UInt64 = 2_654_435_761
-        return (0..<101).map { _ in
+        return (0..<222).map { _ in
             defer { generator = generator &* 11_400_714_785_074_694_797 }
             return UInt8(truncatingIfNeeded: generator >> 56)
         }
@@ -23,10 +23,11 @@ import Testing
 
     @Test(
         arguments: [
-            (0, 0, 0xEF46_DB37_51D8_E999), (0, 2_654_435_761, 0xAC75_FDA2_929B_17EF), (1, 0, 0xE934_A84A_DB05_2768),
-            (1, 2_654_435_761, 0x5014_607A_9EDD_9B55), (4, 0, 0x9136_A0DC_A574_57EE), (14, 0, 0x8282_DCC4_994E_35C8),
-            (14, 2_654_435_761, 0xC3BD_6BF6_3DEB_6DF0), (101, 0, 0xB641_AE8C_B691_C174),
-            (101, 2_654_435_761, 0x3F2E_A6A9_7BC6_89F6),
+            (0, 0, 0xef46_db37_51d8_e999), (0, 2_654_435_761, 0xac75_fda2_929b_17ef), (1, 0, 0xe934_a84a_db05_2768),
+            (4, 0, 0x9136_a0dc_a574_57ee), (4, 2_654_435_761, 0xcaab_286b_d8e9_fdb5), (14, 0, 0x8282_dcc4_994e_35c8),
+            (14, 2_654_435_761, 0xc3bd_6bf6_3deb_6df0), (31, 0, 0x299b_39a2_90e6_d783), (32, 0, 0x18b2_1649_2bb4_4b70),
+            (33, 0, 0x55c8_dc3e_578f_5b59), (33, 2_654_435_761, 0xe92c_292f_64bc_3071), (101, 0, 0xa51e_a210_1b2d_114c),
+            (222, 0, 0xb641_ae8c_b691_c174), (222, 2_654_435_761, 0x20cb_8ab7_ae10_c14a),
         ] as [(Int, UInt64, UInt64)]
     )
     func specificationVectors(_ count: Int, _ seed: UInt64, _ hash: UInt64) {

@@ -32,7 +32,9 @@ import Testing
         let store = try await openStore(folder.store, clock: clock)
         let fence = store.responses.invalidationSequence
         try await store.responses.invalidate(.all, keepingForOffline: true, at: clock.now())
-        #expect(try await store.store(draft(try cacheKey("/x"), at: clock.now()), [pattern(5 << 20)], fence: fence) == nil)
+        #expect(
+            try await store.store(draft(try cacheKey("/x"), at: clock.now()), [pattern(5 << 20)], fence: fence) == nil
+        )
         try await store.settle()
         #expect(try await store.statistics().unreferencedBodies == 0)
         try await store.close()

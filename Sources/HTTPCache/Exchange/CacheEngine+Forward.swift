@@ -14,7 +14,8 @@ extension CacheEngine {
                 message: "'\(request.head.method) \(target.redacted)' needs the origin, and "
                     + (mode == .offline ? "the mode is 'offline'." : "only the store was asked."),
                 status: 504,
-                outcome: CacheOutcome(forward: reason, detail: mode == .offline ? .offline : nil))
+                outcome: CacheOutcome(forward: reason, detail: mode == .offline ? .offline : nil)
+            )
         }
         let response: TransportResponse
         do {
@@ -34,8 +35,15 @@ extension CacheEngine {
             }
         }
         return CacheResponse(
-            head: response.head, body: response.body, source: .network, age: 0, isStale: false, isValidated: false,
-            stored: nil, outcome: CacheOutcome(forward: reason))
+            head: response.head,
+            body: response.body,
+            source: .network,
+            age: 0,
+            isStale: false,
+            isValidated: false,
+            stored: nil,
+            outcome: CacheOutcome(forward: reason)
+        )
     }
 
     /// Does something with the store; when that fails, the fact is counted and logged, and the exchange goes on without it.

@@ -12,7 +12,9 @@ extension CacheRequest {
             buffer.withUnsafeReadableBytes { hash.update(bufferPointer: $0) }
         }
         return CacheKey.Content(
-            type: head.headerFields[.contentType], coding: head.headerFields[.contentEncoding],
-            sha256: Array(hash.finalize()))
+            type: head.headerFields[.contentType],
+            coding: head.headerFields[.contentEncoding],
+            sha256: Array(hash.finalize())
+        )
     }
 }

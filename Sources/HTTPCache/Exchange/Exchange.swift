@@ -39,8 +39,13 @@ struct Exchange {
             case .refuse(let error): throw error
             case .fetch(let fetch):
                 let fetcher = Fetcher(
-                    engine: engine, request: request, key: key, fetch: fetch, fence: fence,
-                    hasStoredSuccess: candidates.contains { $0.head.status.code < 400 })
+                    engine: engine,
+                    request: request,
+                    key: key,
+                    fetch: fetch,
+                    fence: fence,
+                    hasStoredSuccess: candidates.contains { $0.head.status.code < 400 }
+                )
                 if let response = try await self.fetch(with: fetcher, seen: lookups < Self.lookupLimit ? seen : nil) {
                     return response
                 }
@@ -67,7 +72,8 @@ struct Exchange {
         let policy = engine.policy
         var head = HTTPResponse(
             status: serve.stored.head.status,
-            headerFields: policy.servedFields(of: serve.stored.head, age: serve.freshness.age))
+            headerFields: policy.servedFields(of: serve.stored.head, age: serve.freshness.age)
+        )
         var body = BodyStream.empty
         if policy.isConditional(request.head), policy.isNotModified(serve.stored.head, for: request.head) {
             head.status = .notModified
@@ -75,16 +81,23 @@ struct Exchange {
         } else if request.head.method != .head {
             guard
                 let opened = await engine.recovering(
-                    "openBody", { try await engine.store.openBody(of: serve.stored) }),
+                    "openBody",
+                    { try await engine.store.openBody(of: serve.stored) }
+                ),
                 let stream = opened
             else { return nil }
             body = stream
         }
         return CacheResponse(
-            head: head, body: body, source: isValidated ? .network : .store,
+            head: head,
+            body: body,
+            source: isValidated ? .network : .store,
             age: serve.freshness.age.milliseconds,
             isStale: !isValidated && (!serve.freshness.isFresh || serve.stored.head.isInvalidated),
-            isValidated: isValidated, stored: serve.stored, outcome: serve.outcome)
+            isValidated: isValidated,
+            stored: serve.stored,
+            outcome: serve.outcome
+        )
     }
 
     // MARK: Fetching
@@ -129,8 +142,11 @@ struct Exchange {
         case .exclusive(let response, let responseTime):
             if let stale = await staleOnError(response.head.status) { return stale }
             let head = StoredResponseHead(
-                status: response.head.status, fields: response.head.headerFields, requestTime: now,
-                responseTime: responseTime)
+                status: response.head.status,
+                fields: response.head.headerFields,
+                requestTime: now,
+                responseTime: responseTime
+            )
             return network(response.head, response.body, head, outcome)
         case .released(let status):
             if let stale = await staleOnError(status) { return stale }
@@ -150,12 +166,21 @@ struct Exchange {
     }
 
     private func network(
-        _ response: HTTPResponse, _ body: BodyStream, _ head: StoredResponseHead, _ outcome: CacheOutcome
+        _ response: HTTPResponse,
+        _ body: BodyStream,
+        _ head: StoredResponseHead,
+        _ outcome: CacheOutcome
     ) -> CacheResponse {
         CacheResponse(
-            head: response, body: body, source: .network,
-            age: engine.policy.currentAge(of: head, at: head.responseTime).milliseconds, isStale: false,
-            isValidated: false, stored: nil, outcome: outcome)
+            head: response,
+            body: body,
+            source: .network,
+            age: engine.policy.currentAge(of: head, at: head.responseTime).milliseconds,
+            isStale: false,
+            isValidated: false,
+            stored: nil,
+            outcome: outcome
+        )
     }
 
     private func staleOnError(_ status: HTTPResponse.Status) async -> CacheResponse? {
@@ -168,8 +193,12 @@ struct Exchange {
         case .serve(let serve):
             if let response = await self.serve(serve) { return response }
             throw ExchangeError(
-                code: .originUnreachable, message: "\(error)", status: 504,
-                outcome: CacheOutcome(forward: .uriMiss, detail: .offline), cause: error)
+                code: .originUnreachable,
+                message: "\(error)",
+                status: 504,
+                outcome: CacheOutcome(forward: .uriMiss, detail: .offline),
+                cause: error
+            )
         case .refuse(let refusal): throw refusal
         case .fetch: throw error
         }
@@ -177,8 +206,11 @@ struct Exchange {
 
     private func shutDown() -> ExchangeError {
         ExchangeError(
-            code: .shutDown, message: "The cache was shut down while '\(request.head.redactedTarget)' was fetched.",
-            status: 503, outcome: CacheOutcome(forward: .bypass))
+            code: .shutDown,
+            message: "The cache was shut down while '\(request.head.redactedTarget)' was fetched.",
+            status: 503,
+            outcome: CacheOutcome(forward: .bypass)
+        )
     }
 }
 

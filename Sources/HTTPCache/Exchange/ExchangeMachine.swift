@@ -44,7 +44,8 @@ package struct ExchangeMachine: Sendable {
 
     /// The mode bounds the strategy: `offline` leaves only the store, `preferStored` puts it first.
     private static func bounded(
-        _ preference: CacheRequest.Preference, by mode: OfflineMode
+        _ preference: CacheRequest.Preference,
+        by mode: OfflineMode
     ) -> CacheRequest.Preference {
         switch (mode, preference) {
         case (.offline, _): .storedOnly
@@ -71,7 +72,8 @@ package struct ExchangeMachine: Sendable {
             }
         case .storedFirst, .storedOnly:
             if let usable = usableWithoutOrigin(stored, reuse) { return .serve(usable) }
-            guard case .forbidden(let directive) = reuse.staleUse, preference == .storedOnly || policy.isOnlyIfCached(request)
+            guard case .forbidden(let directive) = reuse.staleUse,
+                preference == .storedOnly || policy.isOnlyIfCached(request)
             else { return .fetch(validation(of: stored, reason: .stale)) }
             return .refuse(staleForbidden(by: directive, cause: nil))
         case .networkFirst, .networkOnly:
@@ -96,7 +98,8 @@ package struct ExchangeMachine: Sendable {
                     status: 502,
                     outcome: CacheOutcome(forward: selected == nil ? .uriMiss : .stale),
                     cause: error
-                ))
+                )
+            )
         }
         if preference != .networkOnly, let (stored, reuse) = selected {
             if let usable = usableWithoutOrigin(stored, reuse, isOriginAway: true) { return .serve(usable) }
@@ -111,23 +114,31 @@ package struct ExchangeMachine: Sendable {
                 status: 504,
                 outcome: CacheOutcome(forward: selected == nil ? .uriMiss : .stale, detail: .offline),
                 cause: error
-            ))
+            )
+        )
     }
 
     /// The origin answered with this status: does a stored response answer in its place? RFC 5861 §4
     package func originAnswered(status: HTTPResponse.Status) -> Serve? {
         guard [500, 502, 503, 504].contains(status.code), preference != .networkOnly, let (stored, reuse) = selected,
-            reuse.allowsStaleOnError || reuse.freshness.isFresh, case .allowed = reuse.staleUse, !stored.head.isInvalidated
+            reuse.allowsStaleOnError || reuse.freshness.isFresh, case .allowed = reuse.staleUse,
+            !stored.head.isInvalidated
         else { return nil }
         var served = serve(stored, reuse)
         served.outcome = CacheOutcome(
-            forward: .stale, forwardStatus: status.code, timeToLive: reuse.freshness.secondsToLive, detail: .staleIfError)
+            forward: .stale,
+            forwardStatus: status.code,
+            timeToLive: reuse.freshness.secondsToLive,
+            detail: .staleIfError
+        )
         return served
     }
 
     /// The stored response, where it may answer without asking the origin, however stale.
     private func usableWithoutOrigin(
-        _ stored: StoredResponse, _ reuse: Reuse, isOriginAway: Bool = false
+        _ stored: StoredResponse,
+        _ reuse: Reuse,
+        isOriginAway: Bool = false
     ) -> Serve? {
         switch (reuse.decision, reuse.staleUse) {
         case (.fresh, _), (.staleAllowed, _), (_, .allowed):
@@ -142,8 +153,10 @@ package struct ExchangeMachine: Sendable {
 
     private func serve(_ stored: StoredResponse, _ reuse: Reuse) -> Serve {
         Serve(
-            stored: stored, freshness: reuse.freshness,
-            outcome: CacheOutcome(isHit: true, timeToLive: reuse.freshness.secondsToLive))
+            stored: stored,
+            freshness: reuse.freshness,
+            outcome: CacheOutcome(isHit: true, timeToLive: reuse.freshness.secondsToLive)
+        )
     }
 
     private func validation(of stored: StoredResponse, reason: CacheOutcome.ForwardReason) -> Fetch {
@@ -172,7 +185,8 @@ package struct ExchangeMachine: Sendable {
     private func staleForbidden(by directive: String, cause: (any Error)?) -> ExchangeError {
         ExchangeError(
             code: .staleForbidden,
-            message: "The stored response for '\(request.redactedTarget)' is stale, its '\(directive)' forbids using it without "
+            message:
+                "The stored response for '\(request.redactedTarget)' is stale, its '\(directive)' forbids using it without "
                 + "validation, and the origin \(cause == nil ? "may not be asked" : "could not be reached").",
             status: 504,
             outcome: CacheOutcome(forward: .stale, detail: .offline),

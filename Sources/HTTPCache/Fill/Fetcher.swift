@@ -15,7 +15,13 @@ struct Fetcher: Sendable {
     var unconditional: Fetcher {
         let fetch = ExchangeMachine.Fetch(request: request.head, validating: nil, reason: fetch.reason)
         return Fetcher(
-            engine: engine, request: request, key: key, fetch: fetch, fence: fence, hasStoredSuccess: hasStoredSuccess)
+            engine: engine,
+            request: request,
+            key: key,
+            fetch: fetch,
+            fence: fence,
+            hasStoredSuccess: hasStoredSuccess
+        )
     }
 
     @concurrent
@@ -31,11 +37,18 @@ struct Fetcher: Sendable {
 
     private func fetch(_ fill: Fill) async throws {
         let requestTime = engine.clock.now()
-        let response = try await engine.transport.send(TransportRequest(head: fetch.request, body: request.body?.stream))
+        let response = try await engine.transport.send(
+            TransportRequest(head: fetch.request, body: request.body?.stream)
+        )
         let responseTime = engine.clock.now()
         let context = FillContext(
-            presented: request, key: key, validating: fetch.validating, hasStoredSuccess: hasStoredSuccess,
-            requestTime: requestTime, policy: engine.policy)
+            presented: request,
+            key: key,
+            validating: fetch.validating,
+            hasStoredSuccess: hasStoredSuccess,
+            requestTime: requestTime,
+            policy: engine.policy
+        )
         switch context.decide(response.head, at: responseTime) {
         case .freshen(let stored, let head):
             let current = await freshen(stored, head)
@@ -56,8 +69,12 @@ struct Fetcher: Sendable {
         let policy = engine.policy
         let updated = await engine.recovering("freshen") {
             try await engine.store.freshen(
-                stored, head: head, freshUntil: policy.freshUntil(head),
-                isUsableStale: policy.staleUse(of: head) == .allowed, fence: fence)
+                stored,
+                head: head,
+                freshUntil: policy.freshUntil(head),
+                isUsableStale: policy.staleUse(of: head) == .allowed,
+                fence: fence
+            )
         }
         if let updated, let response = updated { return response }
         var response = stored
@@ -68,7 +85,8 @@ struct Fetcher: Sendable {
     private func store(_ response: TransportResponse, _ draft: ResponseDraft, _ fill: Fill) async {
         let writer =
             request.head.method == .head
-            ? nil : await engine.recovering("beginWrite") { try await engine.store.beginWrite(draft, fence: fence) } ?? nil
+            ? nil
+            : await engine.recovering("beginWrite") { try await engine.store.beginWrite(draft, fence: fence) } ?? nil
         let body = SharedBody(length: draft.expectedLength, writer: writer) { [weak fill] in fill?.cancel() }
         fill.publish(.shared(draft.head, response.head, body))
         do {

@@ -28,17 +28,24 @@ package struct FillContext: Sendable {
         if response.status == .notModified, let validating {
             guard
                 let head = policy.freshened(
-                    validating.head, by: response, requestTime: requestTime, responseTime: responseTime,
-                    request: presented.head)
+                    validating.head,
+                    by: response,
+                    requestTime: requestTime,
+                    responseTime: responseTime,
+                    request: presented.head
+                )
             else { return .askAgain }
             return .freshen(validating, head: withCallersExpiry(head))
         }
         let explicitExpiry = explicitExpiry(at: responseTime)
         let storability = policy.storability(
-            of: response, to: presented.head,
+            of: response,
+            to: presented.head,
             hasCredentials: presented.principal != nil
                 || CredentialPartition.hasCredentials(presented.head.headerFields),
-            methodIsKeyed: presented.isContentKeyed, hasExplicitExpiry: explicitExpiry != nil)
+            methodIsKeyed: presented.isContentKeyed,
+            hasExplicitExpiry: explicitExpiry != nil
+        )
         let partition: CacheKey
         switch storability {
         case .forbidden(let refusal): return .passThrough(refusal)
@@ -58,9 +65,14 @@ package struct FillContext: Sendable {
         )
         return .store(
             ResponseDraft(
-                key: partition, head: head, freshUntil: policy.freshUntil(head),
+                key: partition,
+                head: head,
+                freshUntil: policy.freshUntil(head),
                 isUsableStale: policy.staleUse(of: head) == .allowed,
-                expectedLength: response.contentLength, storedAt: responseTime))
+                expectedLength: response.contentLength,
+                storedAt: responseTime
+            )
+        )
     }
 
     private func explicitExpiry(at now: Timestamp) -> Timestamp? {

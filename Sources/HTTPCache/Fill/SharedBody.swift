@@ -88,7 +88,9 @@ final class SharedBody: Sendable {
             await withCheckedContinuation { continuation in
                 let resumeNow = state.withLock { state in
                     state.trim(to: Self.windowLimit)
-                    guard !state.readers.isEmpty, state.windowEnd - state.windowStart > Self.windowLimit else { return true }
+                    guard !state.readers.isEmpty, state.windowEnd - state.windowStart > Self.windowLimit else {
+                        return true
+                    }
                     state.producer = continuation
                     return false
                 }
@@ -192,7 +194,9 @@ extension SharedBody.State {
         var start = windowStart
         for chunk in window {
             let end = start + Int64(chunk.readableBytes)
-            if offset < end { return chunk.getSlice(at: chunk.readerIndex + Int(offset - start), length: Int(end - offset)) }
+            if offset < end {
+                return chunk.getSlice(at: chunk.readerIndex + Int(offset - start), length: Int(end - offset))
+            }
             start = end
         }
         return nil

@@ -6,6 +6,7 @@ public import NIOCore
 /// stream that came off the wire throws ``BodyStreamError/alreadyRead``. It ends by returning `nil`, or by throwing when
 /// the body is incomplete; an incomplete body never ends quietly.
 public struct BodyStream: AsyncSequence, Sendable {
+    /// Some octets, at least one.
     public typealias Element = ByteBuffer
 
     /// Octets in the whole body, where that is known before it is read.
@@ -33,14 +34,17 @@ public struct BodyStream: AsyncSequence, Sendable {
     /// No octets at all.
     public static let empty = BodyStream(ByteBuffer())
 
+    /// Reads the body once, chunk by chunk.
     public struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate let produce: () async throws -> ByteBuffer?
 
+        /// The next chunk; `nil` after the last.
         public mutating func next() async throws -> ByteBuffer? {
             try await produce()
         }
     }
 
+    /// Begins to read.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(produce: start())
     }
@@ -52,7 +56,9 @@ public struct BodyStream: AsyncSequence, Sendable {
         if let length, length > Int64(limit) { throw BodyStreamError.tooLarge(limit: limit) }
         var whole = ByteBuffer()
         for try await chunk in self {
-            guard whole.readableBytes + chunk.readableBytes <= limit else { throw BodyStreamError.tooLarge(limit: limit) }
+            guard whole.readableBytes + chunk.readableBytes <= limit else {
+                throw BodyStreamError.tooLarge(limit: limit)
+            }
             whole.writeImmutableBuffer(chunk)
         }
         return whole

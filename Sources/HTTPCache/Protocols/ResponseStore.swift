@@ -39,7 +39,11 @@ public protocol ResponseStore: Sendable {
     ///
     /// - Returns: the stored response as it is now, or `nil` when nothing was changed.
     func freshen(
-        _ response: StoredResponse, head: StoredResponseHead, freshUntil: Timestamp, isUsableStale: Bool, fence: InvalidationSequence
+        _ response: StoredResponse,
+        head: StoredResponseHead,
+        freshUntil: Timestamp,
+        isUsableStale: Bool,
+        fence: InvalidationSequence
     ) async throws -> StoredResponse?
 
     /// Invalidates: durable when it returns, and every fill that began before it will not be stored.
@@ -50,13 +54,17 @@ public protocol ResponseStore: Sendable {
     ///   - now: recorded with the invalidation.
     /// - Returns: the invalidation's number.
     @discardableResult
-    func invalidate(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) async throws -> InvalidationSequence
+    func invalidate(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) async throws
+        -> InvalidationSequence
 }
 
 /// A number of the store's one sequence of invalidations. It only grows, also across restarts.
 public struct InvalidationSequence: Sendable, Hashable, Comparable {
+    /// Its place in the sequence; 0 before the first invalidation.
     public let number: Int64
+    /// The number of an invalidation, as a store counts.
     public init(_ number: Int64) { self.number = number }
+    /// The earlier one is smaller.
     public static func < (lhs: Self, rhs: Self) -> Bool { lhs.number < rhs.number }
 }
 

@@ -4,7 +4,9 @@ public import HTTPCacheSemantics
 public struct StoredResponse: Sendable, Hashable, Identifiable {
     /// The store's number for it; never used twice in one store.
     public let id: Int64
+    /// The key it is stored under.
     public let key: CacheKey
+    /// What policy decides on.
     public var head: StoredResponseHead
     /// The store's number for its body. Several heads in turn (freshened by 304) may belong to one body.
     public let bodyID: Int64
@@ -13,7 +15,15 @@ public struct StoredResponse: Sendable, Hashable, Identifiable {
     /// When it was first stored.
     public let storedAt: Timestamp
 
-    public init(id: Int64, key: CacheKey, head: StoredResponseHead, bodyID: Int64, bodyLength: Int64, storedAt: Timestamp) {
+    /// A stored response, as a store makes it.
+    public init(
+        id: Int64,
+        key: CacheKey,
+        head: StoredResponseHead,
+        bodyID: Int64,
+        bodyLength: Int64,
+        storedAt: Timestamp
+    ) {
         self.id = id
         self.key = key
         self.head = head
@@ -25,7 +35,9 @@ public struct StoredResponse: Sendable, Hashable, Identifiable {
 
 /// A response on its way into a store.
 public struct ResponseDraft: Sendable {
+    /// The key to store it under.
     public var key: CacheKey
+    /// What policy decided on.
     public var head: StoredResponseHead
     /// The first instant at which it is stale; `distantFuture` when never. Indexed, so that a store need not know HTTP.
     public var freshUntil: Timestamp
@@ -35,7 +47,15 @@ public struct ResponseDraft: Sendable {
     public var expectedLength: Int64?
     /// When it is stored: the exchange's `now`.
     public var storedAt: Timestamp
-    public init(key: CacheKey, head: StoredResponseHead, freshUntil: Timestamp, isUsableStale: Bool, expectedLength: Int64? = nil, storedAt: Timestamp) {
+    /// A response to be stored.
+    public init(
+        key: CacheKey,
+        head: StoredResponseHead,
+        freshUntil: Timestamp,
+        isUsableStale: Bool,
+        expectedLength: Int64? = nil,
+        storedAt: Timestamp
+    ) {
         self.key = key
         self.head = head
         self.freshUntil = freshUntil

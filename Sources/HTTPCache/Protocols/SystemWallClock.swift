@@ -1,17 +1,19 @@
 public import HTTPCacheSemantics
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #elseif canImport(Musl)
-import Musl
+    import Musl
 #else
-import Darwin
+    import Darwin
 #endif
 
 /// The system's real-time clock.
 public struct SystemWallClock: WallClock {
+    /// The clock of the system the process runs on.
     public init() {}
 
+    /// See ``WallClock/now()``.
     public func now() -> Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

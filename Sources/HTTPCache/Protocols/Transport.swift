@@ -11,20 +11,26 @@ public protocol Transport: Sendable {
     func send(_ request: TransportRequest) async throws -> TransportResponse
 }
 
+/// A request on its way to an origin server.
 public struct TransportRequest: Sendable {
     /// With `:scheme`, `:authority` and `:path`; the path is sent as it stands, byte for byte.
     public var head: HTTPRequest
     /// `nil` where the request has no content.
     public var body: BodyStream?
+    /// A request; without a body unless told otherwise.
     public init(head: HTTPRequest, body: BodyStream? = nil) {
         self.head = head
         self.body = body
     }
 }
 
+/// What an origin server answered.
 public struct TransportResponse: Sendable {
+    /// Status and fields of the final response.
     public var head: HTTPResponse
+    /// The content, as it arrives.
     public var body: BodyStream
+    /// An answer.
     public init(head: HTTPResponse, body: BodyStream) {
         self.head = head
         self.body = body
@@ -33,7 +39,9 @@ public struct TransportResponse: Sendable {
 
 /// Why there was no answer.
 public struct TransportError: Error, Sendable, CustomStringConvertible {
+    /// What went wrong, for programs.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
+        /// The code's name, as it appears in logs.
         public let description: String
         /// Whether the origin could not be reached: then whatever is stored may answer (DESIGN: the offline contract).
         public let isUnreachable: Bool
@@ -56,14 +64,18 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         /// Anything else.
         public static let other = Code(description: "other", isUnreachable: false)
     }
+    /// See ``Code``.
     public var code: Code
     /// What failed, on which origin, and what to do; no query values, no credentials.
     public var message: String
+    /// The client's own error.
     public var cause: (any Error)?
+    /// A failure of a transport.
     public init(code: Code, message: String, cause: (any Error)? = nil) {
         self.code = code
         self.message = message
         self.cause = cause
     }
+    /// The message.
     public var description: String { message }
 }

@@ -14,7 +14,8 @@ struct ExchangeMetrics: Sendable {
         counters = Dictionary(
             uniqueKeysWithValues: Ending.allCases.map {
                 ($0, Counter(label: "holdfast_exchanges_total", dimensions: [("outcome", $0.rawValue)]))
-            })
+            }
+        )
         storeFailures = Counter(label: "holdfast_store_failures_total")
     }
 

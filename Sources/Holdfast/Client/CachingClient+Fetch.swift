@@ -6,7 +6,8 @@ extension CachingClient {
     ///
     /// - Throws: ``HoldfastError``.
     public func fetch<E: Endpoint>(
-        _ endpoint: E, _ strategy: SingleValueStrategy = .standard
+        _ endpoint: E,
+        _ strategy: SingleValueStrategy = .standard
     ) async throws -> Emission<E.Response> {
         try await fetch(endpoint, as: E.Response.self, strategy)
     }
@@ -15,7 +16,9 @@ extension CachingClient {
     ///
     /// - Throws: ``HoldfastError``.
     public func fetch<Value: Decodable & Sendable>(
-        _ endpoint: some Endpoint, as type: Value.Type, _ strategy: SingleValueStrategy = .standard
+        _ endpoint: some Endpoint,
+        as type: Value.Type,
+        _ strategy: SingleValueStrategy = .standard
     ) async throws -> Emission<Value> {
         try await deliver(try request(for: endpoint), as: type, strategy.preference).emission
     }
@@ -24,14 +27,17 @@ extension CachingClient {
     ///
     /// - Throws: ``HoldfastError``: the endpoint makes no request.
     public func fetch<E: Endpoint>(
-        _ endpoint: E, _ strategy: StoredOnlyStrategy
+        _ endpoint: E,
+        _ strategy: StoredOnlyStrategy
     ) async throws -> Emission<E.Response>? {
         try await fetch(endpoint, as: E.Response.self, strategy)
     }
 
     /// The stored value of a type that the call names; see ``fetch(_:_:)-(_,StoredOnlyStrategy)``.
     public func fetch<Value: Decodable & Sendable>(
-        _ endpoint: some Endpoint, as type: Value.Type, _ strategy: StoredOnlyStrategy
+        _ endpoint: some Endpoint,
+        as type: Value.Type,
+        _ strategy: StoredOnlyStrategy
     ) async throws -> Emission<Value>? {
         try await stored(try request(for: endpoint), as: type)?.emission
     }
@@ -40,7 +46,8 @@ extension CachingClient {
 extension CachingClient {
     /// The stored value; `nil` where there is none that can be used as this type.
     func stored<Value: Decodable & Sendable>(
-        _ request: CacheRequest, as type: Value.Type
+        _ request: CacheRequest,
+        as type: Value.Type
     ) async throws -> Delivery<Value>? {
         guard engine.key(for: request) != nil, request.storage != .never else { return nil }
         var request = request
@@ -67,7 +74,9 @@ extension CachingClient {
 
     /// A value by a preference; falls back to the store also where the network's answer broke off in its body.
     func deliver<Value: Decodable & Sendable>(
-        _ request: CacheRequest, as type: Value.Type, _ preference: CacheRequest.Preference
+        _ request: CacheRequest,
+        as type: Value.Type,
+        _ preference: CacheRequest.Preference
     ) async throws -> Delivery<Value> {
         var request = request
         request.preference = preference
@@ -88,7 +97,10 @@ extension CachingClient {
 
     /// A second source after the first one's body failed: the store for the network, the network for the store.
     private func retry<Value: Decodable & Sendable>(
-        _ request: CacheRequest, as type: Value.Type, after error: any Error, from response: CacheResponse
+        _ request: CacheRequest,
+        as type: Value.Type,
+        after error: any Error,
+        from response: CacheResponse
     ) async throws -> Delivery<Value>? {
         let code = HoldfastError(error, target: "").code
         switch (response.source, request.preference) {

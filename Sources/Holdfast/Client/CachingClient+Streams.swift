@@ -9,17 +9,26 @@ extension CachingClient {
     ///
     /// - Parameter failure: how the stream ends when the network fails after a stored value. Without a stored value it always throws.
     public func startWith<E: Endpoint>(
-        _ endpoint: E, ifNetworkFails failure: NetworkFailure = .throwing
+        _ endpoint: E,
+        ifNetworkFails failure: NetworkFailure = .throwing
     ) -> EmissionStream<E.Response> {
         startWith(endpoint, as: E.Response.self, ifNetworkFails: failure)
     }
 
     /// As ``startWith(_:ifNetworkFails:)``, with a type that the call names.
     public func startWith<Value: Decodable & Sendable>(
-        _ endpoint: some Endpoint, as type: Value.Type, ifNetworkFails failure: NetworkFailure = .throwing
+        _ endpoint: some Endpoint,
+        as type: Value.Type,
+        ifNetworkFails failure: NetworkFailure = .throwing
     ) -> EmissionStream<Value> {
         EmissionStream { emit in
-            try await self.storedThenNetwork(endpoint, as: type, ifNetworkFails: failure, onStored: emit, onNetwork: emit)
+            try await self.storedThenNetwork(
+                endpoint,
+                as: type,
+                ifNetworkFails: failure,
+                onStored: emit,
+                onNetwork: emit
+            )
         }
     }
 
@@ -27,7 +36,8 @@ extension CachingClient {
     ///
     /// - Parameter onStored: called once at most, before the network's value, when the request has been started.
     public func onCache<E: Endpoint>(
-        _ endpoint: E, ifNetworkFails failure: NetworkFailure = .throwing,
+        _ endpoint: E,
+        ifNetworkFails failure: NetworkFailure = .throwing,
         _ onStored: @escaping @Sendable (Emission<E.Response>) -> Void
     ) -> OnCache<E.Response> {
         onCache(endpoint, as: E.Response.self, ifNetworkFails: failure, onStored)
@@ -35,19 +45,29 @@ extension CachingClient {
 
     /// As ``onCache(_:ifNetworkFails:_:)``, with a type that the call names.
     public func onCache<Value: Decodable & Sendable>(
-        _ endpoint: some Endpoint, as type: Value.Type, ifNetworkFails failure: NetworkFailure = .throwing,
+        _ endpoint: some Endpoint,
+        as type: Value.Type,
+        ifNetworkFails failure: NetworkFailure = .throwing,
         _ onStored: @escaping @Sendable (Emission<Value>) -> Void
     ) -> OnCache<Value> {
         OnCache(onStored: onStored) { onStored, onNetwork in
             try await self.storedThenNetwork(
-                endpoint, as: type, ifNetworkFails: failure, onStored: onStored, onNetwork: onNetwork)
+                endpoint,
+                as: type,
+                ifNetworkFails: failure,
+                onStored: onStored,
+                onNetwork: onNetwork
+            )
         }
     }
 
     /// The one core of both calls and both forms.
     private func storedThenNetwork<Value: Decodable & Sendable>(
-        _ endpoint: some Endpoint, as type: Value.Type, ifNetworkFails failure: NetworkFailure,
-        onStored: @Sendable (Emission<Value>) async -> Void, onNetwork: @Sendable (Emission<Value>) async -> Void
+        _ endpoint: some Endpoint,
+        as type: Value.Type,
+        ifNetworkFails failure: NetworkFailure,
+        onStored: @Sendable (Emission<Value>) async -> Void,
+        onNetwork: @Sendable (Emission<Value>) async -> Void
     ) async throws {
         let request = try request(for: endpoint)
         let stored = try await stored(request, as: type)
@@ -67,7 +87,9 @@ extension CachingClient {
 
     /// The network's value; marked unchanged where it is the stored one, which is then not decoded again.
     private func network<Value: Decodable & Sendable>(
-        _ request: CacheRequest, as type: Value.Type, after stored: Delivery<Value>?
+        _ request: CacheRequest,
+        as type: Value.Type,
+        after stored: Delivery<Value>?
     ) async throws -> Emission<Value> {
         guard let stored else { return try await deliver(request, as: type, .networkOnly).emission }
         var request = request

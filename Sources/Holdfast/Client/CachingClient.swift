@@ -6,9 +6,9 @@ public import Logging
 public import OfflineStore
 
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+    import FoundationEssentials
 #else
-import Foundation
+    import Foundation
 #endif
 
 /// Asks endpoints for values and keeps what they answer, so that the same code still answers when the network does not.
@@ -37,8 +37,10 @@ public final class CachingClient: Sendable {
 
         /// The defaults.
         public init(
-            defaults: RequestDefaults = RequestDefaults(), mode: OfflineMode = .automatic,
-            decoder: any ResponseDecoder = Configuration.defaultDecoder, maximumBodyBytes: Int = 64 << 20
+            defaults: RequestDefaults = RequestDefaults(),
+            mode: OfflineMode = .automatic,
+            decoder: any ResponseDecoder = Configuration.defaultDecoder,
+            maximumBodyBytes: Int = 64 << 20
         ) {
             self.defaults = defaults
             self.mode = mode
@@ -67,15 +69,28 @@ public final class CachingClient: Sendable {
 
     /// A client on a store and a transport that the caller made, and closes after the client.
     public convenience init(
-        store: CacheManager, transport: any Transport, configuration: Configuration = Configuration(),
-        clock: any WallClock = SystemWallClock(), logger: Logger = Logger(label: "holdfast")
+        store: CacheManager,
+        transport: any Transport,
+        configuration: Configuration = Configuration(),
+        clock: any WallClock = SystemWallClock(),
+        logger: Logger = Logger(label: "holdfast")
     ) {
         self.init(
-            store: store, transport: transport, configuration: configuration, clock: clock, logger: logger, onClose: {})
+            store: store,
+            transport: transport,
+            configuration: configuration,
+            clock: clock,
+            logger: logger,
+            onClose: {}
+        )
     }
 
     private init(
-        store: CacheManager, transport: any Transport, configuration: Configuration, clock: any WallClock, logger: Logger,
+        store: CacheManager,
+        transport: any Transport,
+        configuration: Configuration,
+        clock: any WallClock,
+        logger: Logger,
         onClose: @escaping @Sendable () async throws -> Void
     ) {
         self.store = store
@@ -83,8 +98,14 @@ public final class CachingClient: Sendable {
         self.logger = logger
         self.onClose = onClose
         self.engine = CacheEngine(
-            store: store.responses, transport: transport, policy: CachePolicy(kind: .private),
-            credentialSecret: store.credentialSecret, mode: configuration.mode, clock: clock, logger: logger)
+            store: store.responses,
+            transport: transport,
+            policy: CachePolicy(kind: .private),
+            credentialSecret: store.credentialSecret,
+            mode: configuration.mode,
+            clock: clock,
+            logger: logger
+        )
     }
 
     /// A client with a store and a transport of its own; ``close()`` closes both.
@@ -92,15 +113,26 @@ public final class CachingClient: Sendable {
     /// - Parameter folder: the store's folder; made where there is none. One process at a time writes to it.
     /// - Throws: `StoreError`: the folder is no store, cannot be written, or another process has it.
     public static func open(
-        store folder: String, configuration: Configuration = Configuration(),
+        store folder: String,
+        configuration: Configuration = Configuration(),
         storeConfiguration: CacheManager.Configuration = CacheManager.Configuration(),
         transportConfiguration: HTTPClientTransport.Configuration = HTTPClientTransport.Configuration(),
-        clock: any WallClock = SystemWallClock(), logger: Logger = Logger(label: "holdfast")
+        clock: any WallClock = SystemWallClock(),
+        logger: Logger = Logger(label: "holdfast")
     ) async throws -> CachingClient {
-        let store = try await CacheManager.open(at: folder, configuration: storeConfiguration, clock: clock, logger: logger)
+        let store = try await CacheManager.open(
+            at: folder,
+            configuration: storeConfiguration,
+            clock: clock,
+            logger: logger
+        )
         let transport = HTTPClientTransport(configuration: transportConfiguration, logger: logger)
         return CachingClient(
-            store: store, transport: transport, configuration: configuration, clock: clock, logger: logger
+            store: store,
+            transport: transport,
+            configuration: configuration,
+            clock: clock,
+            logger: logger
         ) {
             try await transport.shutDown()
             try await store.close()

@@ -3,9 +3,9 @@ import HTTPTypes
 import NIOCore
 
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+    import FoundationEssentials
 #else
-import Foundation
+    import Foundation
 #endif
 
 /// A response read and decoded: an emission, and the bytes it was made of.
@@ -19,8 +19,14 @@ struct Delivery<Value: Sendable>: Sendable {
 extension Emission {
     init(_ value: Value, of response: CacheResponse, isUnchanged: Bool = false) {
         self.init(
-            value: value, source: response.source, age: .milliseconds(response.age), isStale: response.isStale,
-            isUnchanged: isUnchanged, status: response.head.status, outcome: response.outcome)
+            value: value,
+            source: response.source,
+            age: .milliseconds(response.age),
+            isStale: response.isStale,
+            isUnchanged: isUnchanged,
+            status: response.head.status,
+            outcome: response.outcome
+        )
     }
 }
 
@@ -31,20 +37,28 @@ struct ResponseReader: Sendable {
 
     @concurrent
     func read<Value: Decodable & Sendable>(
-        _ response: CacheResponse, as type: Value.Type, target: String
+        _ response: CacheResponse,
+        as type: Value.Type,
+        target: String
     ) async throws -> Delivery<Value> {
         let bytes = try await response.body.collect(upTo: maximumBodyBytes)
         guard response.head.status.kind == .successful else {
             throw HoldfastError(
-                code: .status, message: "'\(target)' answered \(response.head.status).", status: response.head.status,
-                body: Array(bytes.readableBytesView))
+                code: .status,
+                message: "'\(target)' answered \(response.head.status).",
+                status: response.head.status,
+                body: Array(bytes.readableBytesView)
+            )
         }
         let value = try decode(type, from: bytes, status: response.head.status, target: target)
         return Delivery(emission: Emission(value, of: response), bytes: bytes, bodyID: response.stored?.bodyID)
     }
 
     private func decode<Value: Decodable>(
-        _ type: Value.Type, from bytes: ByteBuffer, status: HTTPResponse.Status, target: String
+        _ type: Value.Type,
+        from bytes: ByteBuffer,
+        status: HTTPResponse.Status,
+        target: String
     ) throws -> Value {
         if let value = NoContent() as? Value { return value }
         let data = Data(bytes.readableBytesView)
@@ -52,15 +66,22 @@ struct ResponseReader: Sendable {
         if type == String.self, let value = String(bytes: data, encoding: .utf8) as? Value { return value }
         guard !data.isEmpty else {
             throw HoldfastError(
-                code: .noData, message: "'\(target)' answered \(status) without content; a '\(type)' was expected.",
-                status: status, body: Array(bytes.readableBytesView))
+                code: .noData,
+                message: "'\(target)' answered \(status) without content; a '\(type)' was expected.",
+                status: status,
+                body: Array(bytes.readableBytesView)
+            )
         }
         do {
             return try decoder.decode(type, from: data)
         } catch {
             throw HoldfastError(
-                code: .decodingFailed, message: "The content of '\(target)' is no '\(type)': \(error.withoutValues)",
-                status: status, body: Array(bytes.readableBytesView), cause: error)
+                code: .decodingFailed,
+                message: "The content of '\(target)' is no '\(type)': \(error.withoutValues)",
+                status: status,
+                body: Array(bytes.readableBytesView),
+                cause: error
+            )
         }
     }
 }
@@ -69,7 +90,9 @@ extension Error {
     /// What a decoding error says about the place, without the values that stood there.
     fileprivate var withoutValues: String {
         func path(_ context: DecodingError.Context, _ last: (any CodingKey)? = nil) -> String {
-            let keys = (context.codingPath + (last.map { [$0] } ?? [])).map { $0.intValue.map(String.init) ?? $0.stringValue }
+            let keys = (context.codingPath + (last.map { [$0] } ?? [])).map {
+                $0.intValue.map(String.init) ?? $0.stringValue
+            }
             return keys.isEmpty ? "the top level" : "'\(keys.joined(separator: "."))'"
         }
         switch self as? DecodingError {

@@ -28,13 +28,21 @@ extension Endpoint {
         if let content, !fields.contains(.contentType) { fields[.contentType] = content.type }
         let target = try target(query: try urlEncoder.query(query))
         let head = HTTPRequest(
-            method: method, scheme: target.scheme, authority: target.authority, path: target.requestTarget,
-            headerFields: fields)
+            method: method,
+            scheme: target.scheme,
+            authority: target.authority,
+            path: target.requestTarget,
+            headerFields: fields
+        )
         var keysContent = false
         if case .expiring = storage { keysContent = method == .post }
         return CacheRequest(
-            head: head, body: content.map { .buffer($0.bytes) }, principal: defaults.principal, storage: storage,
-            keysContent: keysContent)
+            head: head,
+            body: content.map { .buffer($0.bytes) },
+            principal: defaults.principal,
+            storage: storage,
+            keysContent: keysContent
+        )
     }
 
     private func target(query parameters: String) throws -> TargetURI {
@@ -43,7 +51,10 @@ extension Endpoint {
             base = try TargetURI(baseURL)
         } catch {
             throw HoldfastError(
-                code: .invalidURL, message: "The base URL of '\(Self.self)' is no URL: \(error)", cause: error)
+                code: .invalidURL,
+                message: "The base URL of '\(Self.self)' is no URL: \(error)",
+                cause: error
+            )
         }
         // A path has no fragment: a '#' in it is part of a name.
         let relative = path.split(separator: "#", omittingEmptySubsequences: false).joined(separator: "%23")
@@ -57,7 +68,9 @@ extension Endpoint {
         } catch {
             throw HoldfastError(
                 code: .invalidURL,
-                message: "The base URL '\(base.redacted)' and the path of '\(Self.self)' make no URL: \(error)", cause: error)
+                message: "The base URL '\(base.redacted)' and the path of '\(Self.self)' make no URL: \(error)",
+                cause: error
+            )
         }
     }
 }

@@ -2,9 +2,9 @@ public import HTTPCache
 public import HTTPTypes
 
 #if canImport(FoundationEssentials)
-public import FoundationEssentials
+    public import FoundationEssentials
 #else
-public import Foundation
+    public import Foundation
 #endif
 
 /// One thing an API offers: where it is, how it is asked for, and what comes back.

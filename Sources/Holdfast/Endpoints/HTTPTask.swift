@@ -1,9 +1,9 @@
 public import HTTPTypes
 
 #if canImport(FoundationEssentials)
-public import FoundationEssentials
+    public import FoundationEssentials
 #else
-public import Foundation
+    public import Foundation
 #endif
 
 /// What a request carries besides its path and fields.
@@ -14,8 +14,12 @@ public enum HTTPTask: Sendable {
     ///
     /// The encoders are chosen here, per task. They set `Content-Type` where neither endpoint nor client does.
     case parameters(
-        url: Parameters = [:], body: Parameters? = nil, urlEncoder: URLParameterEncoder = URLParameterEncoder(),
-        bodyEncoder: any ParameterEncoder = JSONParameterEncoder(), headers: HTTPFields = [:])
+        url: Parameters = [:],
+        body: Parameters? = nil,
+        urlEncoder: URLParameterEncoder = URLParameterEncoder(),
+        bodyEncoder: any ParameterEncoder = JSONParameterEncoder(),
+        headers: HTTPFields = [:]
+    )
     /// A value, encoded as JSON with sorted keys.
     case encodable(any Encodable & Sendable)
     /// Bytes as they are.

@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-public import FoundationEssentials
+    public import FoundationEssentials
 #else
-public import Foundation
+    public import Foundation
 #endif
 
 /// Turns parameters into content. The same parameters are the same bytes, in every process.
@@ -35,7 +35,9 @@ func encodeSorted(_ value: any Encodable) throws -> Data {
         return try encoder.encode(value)
     } catch {
         throw HoldfastError(
-            code: .encodingFailed, message: "The content of type '\(type(of: value))' could not be encoded as JSON: \(error)",
-            cause: error)
+            code: .encodingFailed,
+            message: "The content of type '\(type(of: value))' could not be encoded as JSON: \(error)",
+            cause: error
+        )
     }
 }

@@ -60,12 +60,19 @@ public indirect enum ParameterValue: Sendable, Hashable {
 extension ParameterValue: ExpressibleByStringInterpolation, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByBooleanLiteral, ExpressibleByNilLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
+    /// A string.
     public init(stringLiteral value: String) { self = .string(value) }
+    /// An integer.
     public init(integerLiteral value: Int64) { self = .integer(value) }
+    /// A number.
     public init(floatLiteral value: Double) { self = .number(value) }
+    /// A boolean.
     public init(booleanLiteral value: Bool) { self = .boolean(value) }
+    /// `null`.
     public init(nilLiteral: ()) { self = .null }
+    /// An array.
     public init(arrayLiteral elements: ParameterValue...) { self = .array(elements) }
+    /// An object; of a name that is given twice, the last value counts.
     public init(dictionaryLiteral elements: (String, ParameterValue)...) {
         self = .object(Parameters(Dictionary(elements, uniquingKeysWith: { $1 })))
     }

@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-public import FoundationEssentials
+    public import FoundationEssentials
 #else
-public import Foundation
+    public import Foundation
 #endif
 
 /// Parameters as `name=value&…`: for the query of a URL, and as a form in the content (`application/x-www-form-urlencoded`).
@@ -66,7 +66,8 @@ public struct URLParameterEncoder: ParameterEncoder, Hashable {
             guard value.isFinite else {
                 throw HoldfastError(
                     code: .encodingFailed,
-                    message: "The parameter '\(name)' is \(value); a query takes finite numbers only.")
+                    message: "The parameter '\(name)' is \(value); a query takes finite numbers only."
+                )
             }
             pairs.append("\(name)=\(value)")
         case .string(let value): pairs.append("\(name)=\(Self.escaped(value))")
@@ -81,7 +82,9 @@ public struct URLParameterEncoder: ParameterEncoder, Hashable {
                 try append(value, as: name + suffix, to: &pairs)
             }
         case .object(let parameters):
-            for (inner, value) in parameters.sorted { try append(value, as: "\(name)%5B\(Self.escaped(inner))%5D", to: &pairs) }
+            for (inner, value) in parameters.sorted {
+                try append(value, as: "\(name)%5B\(Self.escaped(inner))%5D", to: &pairs)
+            }
         }
     }
 

@@ -22,7 +22,13 @@ public struct Emission<Value: Sendable>: Sendable {
     /// The same emission of another value.
     public func map<Other: Sendable>(_ transform: (Value) throws -> Other) rethrows -> Emission<Other> {
         Emission<Other>(
-            value: try transform(value), source: source, age: age, isStale: isStale, isUnchanged: isUnchanged,
-            status: status, outcome: outcome)
+            value: try transform(value),
+            source: source,
+            age: age,
+            isStale: isStale,
+            isUnchanged: isUnchanged,
+            status: status,
+            outcome: outcome
+        )
     }
 }

@@ -4,6 +4,7 @@
 /// at a time; at most one for the store and one for the network. The stream ends once: by completing, or by throwing ``HoldfastError``.
 /// Letting go of the iterator, or cancelling the task that iterates, cancels the request.
 public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
+    /// A value and where it comes from.
     public typealias Element = Emission<Value>
 
     typealias Produce = @Sendable (_ emit: @escaping @Sendable (Emission<Value>) async -> Void) async throws -> Void

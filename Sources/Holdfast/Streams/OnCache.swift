@@ -9,7 +9,8 @@ public struct OnCache<Value: Sendable>: Sendable {
     let onStored: @Sendable (Emission<Value>) -> Void
     let produce:
         @Sendable (
-            _ onStored: @Sendable (Emission<Value>) async -> Void, _ onNetwork: @Sendable (Emission<Value>) async -> Void
+            _ onStored: @Sendable (Emission<Value>) async -> Void,
+            _ onNetwork: @Sendable (Emission<Value>) async -> Void
         ) async throws -> Void
 
     /// The network's value as a stream of one emission. The stored value's closure has returned before it.
@@ -33,7 +34,8 @@ public struct OnCache<Value: Sendable>: Sendable {
             do {
                 try await produce(
                     { stored in await executor.run { subscription.unlessCancelled { onStored(stored) } } },
-                    { fresh in await executor.run { subscription.unlessCancelled { onNext(fresh) } } })
+                    { fresh in await executor.run { subscription.unlessCancelled { onNext(fresh) } } }
+                )
                 await executor.run { subscription.unlessCancelled { onCompleted() } }
             } catch {
                 let error = HoldfastError(error, target: "the endpoint")

@@ -187,10 +187,10 @@ final class StoreCore: Sendable {
     private var events: StoreWriter.Events {
         StoreWriter.Events(
             invalidated: { [weak self] in try self?.publish($0) },
-            damaged: { [weak self] error in
+            damaged: { [weak self] writer, error in
                 // Not here: this is the damaged writer's own queue.
                 Task.detached {
-                    guard let self, let database = try? self.database(), database.writer != nil else { return }
+                    guard let self, let database = try? self.database(), database.writer === writer else { return }
                     self.setAside(database, because: error)
                 }
             }

@@ -24,6 +24,12 @@ struct StoreLimits: Sendable {
     var readerCount: Int
     var securelyDeletes: Bool
 
+    /// Operations in one transaction at most: each may touch a page in every index, and all of them go to the log.
+    var batch: Int
+    /// Octets that bodies may take on disk before they have an entry and can be evicted.
+    var unfinished: Int64 { max(maximumObject, budget / 4) }
+    /// What the log may come to between two checkpoints, with the transaction that goes beyond.
+    var log: Int64 { 2 * checkpoint + 2 * Int64(transaction) }
     var highWater: Int64 { budget / 100 * 95 }
     var lowWater: Int64 { budget / 100 * 90 }
 
@@ -46,7 +52,8 @@ struct StoreLimits: Sendable {
         maximumObject = min(budget / 8, Int64(Self.chunkLength * Self.chunksPerBody))
         let share = Int(min(budget / 32, 4 << 20)) / Self.chunkLength * Self.chunkLength
         transaction = max(Self.chunkLength, share)
-        checkpoint = configuration.checkpointThreshold ?? max(512 * 1024, min(budget / 16, 16 << 20))
+        checkpoint = max(256 * 1024, configuration.checkpointThreshold ?? min(budget / 16, 16 << 20))
+        batch = Int(max(16, min(512, checkpoint / (4 * Self.pageSize))))
         pending = configuration.maximumPendingBytes
         variantsPerKey = max(1, configuration.maximumVariantsPerKey)
         invalidationLog = Int64(max(16, configuration.invalidationLogLength))

@@ -3,8 +3,6 @@ import Logging
 
 /// Eviction, sweeping, giving pages back, checkpoints: each in bounded steps between transactions.
 extension StoreWriter {
-    /// Entries in one step of eviction.
-    private static let evictionCount: Int64 = 256
     /// Chunks in one step of the sweep: 4 MiB.
     private static let sweepCount: Int64 = 64
     /// Pages given back in one step.
@@ -15,23 +13,25 @@ extension StoreWriter {
         var live: Int64
         var free: Int64
         var log: Int64
-        /// What counts against the budget: free pages are used before the file grows.
-        var total: Int64 { live + log + StoreLimits.fixedFiles }
+        /// What counts against the budget: the log counts at its largest, and free pages not at all, because they are used
+        /// before the file grows.
+        var total: Int64
     }
 
     func usage(_ connection: Connection) throws -> Usage {
         let pages = try connection.integer("PRAGMA page_count") ?? 0
         let free = try connection.integer("PRAGMA freelist_count") ?? 0
         let log = (try? FileStatus(path: path + "-wal"))?.size ?? 0
-        return Usage(live: (pages - free) * StoreLimits.pageSize, free: free * StoreLimits.pageSize, log: log)
+        let live = (pages - free) * StoreLimits.pageSize
+        let total = live + max(log, database.limits.log) + StoreLimits.fixedFiles
+        return Usage(live: live, free: free * StoreLimits.pageSize, log: log, total: total)
     }
 
     /// Before a transaction: evicts until what it brings fits the budget, so that the budget holds at every moment.
     func makeRoom(for bytes: Int, _ connection: Connection) {
         let incoming = Int64(bytes) * 9 / 8
         do {
-            // Twice the octets: once in the log, once in the file.
-            while try usage(connection).total + 2 * incoming > database.limits.budget {
+            while try usage(connection).total + incoming > database.limits.budget {
                 guard try evict(max(incoming, 1 << 20), connection) else { break }
                 while memory.wantsSweep { try sweep(connection) }
                 try checkpoint(connection, truncating: true)
@@ -57,8 +57,9 @@ extension StoreWriter {
                 }
                 if usage.log > database.limits.checkpoint { memory.wantsCheckpoint = true }
             }
-            // Free pages are kept for what comes next, unless they are many.
-            if !memory.isEvicting, usage.free > max(256 * StoreLimits.pageSize, usage.live / 8) {
+            // Free pages are kept for what comes next, unless they are many or the file is too long.
+            let isTooLong = usage.total + usage.free > database.limits.budget && usage.free > 0
+            if !memory.isEvicting, isTooLong || usage.free > max(256 * StoreLimits.pageSize, usage.live / 8) {
                 memory.wantsVacuum = true
             }
             if memory.wantsVacuum { try vacuum(connection) }
@@ -98,7 +99,7 @@ extension StoreWriter {
                 let statement = try connection.prepare(
                     "SELECT id, body_id, body_length, size FROM entry WHERE is_pinned = 0 ORDER BY recency LIMIT ?1"
                 )
-                statement.bind(1, Self.evictionCount)
+                statement.bind(1, Int64(database.limits.batch))
                 while freed < excess, freed < 16 << 20, try statement.step() {
                     victims.append(EntryPlace(statement))
                     freed += statement.integer(3)

@@ -13,8 +13,8 @@ final class StoreWriter: Sendable {
     struct Events: Sendable {
         /// An invalidation was committed: to be noted in the sidecar and published before its caller goes on.
         var invalidated: @Sendable (Int64) throws -> Void
-        /// The database is damaged.
-        var damaged: @Sendable (any Error) -> Void
+        /// This writer's database is damaged.
+        var damaged: @Sendable (StoreWriter, any Error) -> Void
     }
 
     private struct State {
@@ -40,9 +40,6 @@ final class StoreWriter: Sendable {
             return true
         }
     }
-
-    /// Operations in one transaction at most.
-    private static let batchCount = 512
 
     let queue: DatabaseQueue
     let path: String
@@ -173,7 +170,7 @@ final class StoreWriter: Sendable {
         state.withLock { state in
             var count = 0
             var bytes = 0
-            for job in state.pending.prefix(Self.batchCount) {
+            for job in state.pending.prefix(database.limits.batch) {
                 if count > 0, bytes + job.bytes > database.limits.transaction { break }
                 count += 1
                 bytes += job.bytes
@@ -308,7 +305,7 @@ final class StoreWriter: Sendable {
     }
 
     func reportIfDamage(_ error: any Error) {
-        if SQLiteFailure(error)?.isDamage == true || (error as? StoreError)?.code == .damaged { events.damaged(error) }
+        if SQLiteFailure(error)?.isDamage == true || (error as? StoreError)?.code == .damaged { events.damaged(self, error) }
     }
 
     private func writtenPages(_ connection: Connection) -> Int64 {

@@ -140,3 +140,11 @@ extension WriteContext {
         return count
     }
 }
+
+extension CacheManager {
+    /// Treats the live database as damaged: what happens when SQLite says so, for tests.
+    package func setAsideForTesting() throws {
+        let database = try core.database()
+        core.setAside(database, because: StoreError(code: .damaged, message: "told so by a test"))
+    }
+}

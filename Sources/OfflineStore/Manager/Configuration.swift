@@ -20,7 +20,7 @@ extension CacheManager {
         public var readerCount = 8
 
         /// Octets written to the write-ahead log before it is copied into the database; `nil`, the default, is a
-        /// sixteenth of the budget, at least 512 KiB and at most 16 MiB.
+        /// sixteenth of the budget, at least 256 KiB and at most 16 MiB.
         ///
         /// The log stays near this size.
         public var checkpointThreshold: Int64?

@@ -13,18 +13,47 @@ final class BodyWriter: Sendable {
         var tail = ByteBuffer()
         var body: (id: Int64, lease: Lease)?
         var failure: StoreError?
+        /// Room taken for what is on disk before there is an entry.
+        var reserved: Int64
     }
 
     let core: StoreCore
     let database: StoreDatabase
     private let name: String
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    /// - Parameter name: what is written, for messages.
-    init(core: StoreCore, database: StoreDatabase, name: String) {
+    /// - Parameters:
+    ///   - name: what is written, for messages.
+    ///   - reserved: octets for which the caller took room already; they are this writer's to give back.
+    init(core: StoreCore, database: StoreDatabase, name: String, reserved: Int64 = 0) {
         self.core = core
         self.database = database
         self.name = name
+        state = Mutex(State(reserved: reserved))
+    }
+
+    deinit { releaseRoom() }
+
+    private func releaseRoom() {
+        let reserved = state.withLock { state in
+            defer { state.reserved = 0 }
+            return state.reserved
+        }
+        database.state.unfinished.release(reserved)
+    }
+
+    /// Sees that there is room for the body as far as it goes to disk with the next step.
+    private func takeRoom(for length: Int64) throws {
+        let missing = state.withLock { length - $0.reserved }
+        if missing <= 0 { return }
+        guard database.state.unfinished.reserve(missing) else {
+            throw StoreError(
+                code: .busy,
+                message: "\(name) is not stored: bodies that are being stored now take the whole "
+                    + "\(database.state.limits.unfinished) octets there are for them. Try again, or raise 'budget'."
+            )
+        }
+        state.withLock { $0.reserved += missing }
     }
 
     var length: Int64 { state.withLock { $0.written + Int64($0.tail.readableBytes) } }
@@ -58,6 +87,7 @@ final class BodyWriter: Sendable {
             }
             guard let step else { return }
             do {
+                try takeRoom(for: step.from + Int64(limit))
                 let begun = try await core.write(to: database, bytes: limit) {
                     [leases = database.state.leases] context in
                     if let bodyID = step.bodyID {
@@ -116,6 +146,7 @@ final class BodyWriter: Sendable {
                     state.tail = ByteBuffer()
                 }
             }
+            releaseRoom()
             return body.id
         } catch let error as StoreError {
             state.withLock { $0.failure = error }

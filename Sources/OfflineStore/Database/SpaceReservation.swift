@@ -1,0 +1,56 @@
+import Synchronization
+
+/// Room for bodies that are on disk before they have an entry: nothing can evict them, so they have a share of the budget and no more.
+final class SpaceReservation: Sendable {
+    private struct State {
+        var reserved: Int64 = 0
+        var waiters: [(bytes: Int64, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let limit: Int64
+    private let state = Mutex(State())
+
+    init(limit: Int64) {
+        self.limit = limit
+    }
+
+    /// Takes room, if there is some.
+    func reserve(_ bytes: Int64) -> Bool {
+        state.withLock { state in
+            guard state.waiters.isEmpty, state.reserved + bytes <= limit else { return false }
+            state.reserved += bytes
+            return true
+        }
+    }
+
+    /// Takes room when it is there, in turn. Whoever waits here holds none yet, so nobody waits for ever.
+    func reserveInTurn(_ bytes: Int64) async {
+        await withCheckedContinuation { continuation in
+            let isReserved = state.withLock { state in
+                guard state.waiters.isEmpty, state.reserved + bytes <= limit else {
+                    state.waiters.append((bytes, continuation))
+                    return false
+                }
+                state.reserved += bytes
+                return true
+            }
+            if isReserved { continuation.resume() }
+        }
+    }
+
+    /// Gives room back.
+    func release(_ bytes: Int64) {
+        if bytes == 0 { return }
+        let admitted = state.withLock { state in
+            state.reserved -= bytes
+            var admitted: [CheckedContinuation<Void, Never>] = []
+            while let first = state.waiters.first, state.reserved == 0 || state.reserved + first.bytes <= limit {
+                state.reserved += first.bytes
+                admitted.append(first.continuation)
+                state.waiters.removeFirst()
+            }
+            return admitted
+        }
+        for continuation in admitted { continuation.resume() }
+    }
+}

@@ -1,0 +1,50 @@
+import HTTPCache
+import NIOCore
+import OfflineStore
+
+/// An entry's body, streamed or as the beginning of a text.
+struct Body {
+    private static let previewLength = 2_048
+
+    let store: CacheManager
+    let entry: StoreEntry
+
+    /// Writes the whole body, a chunk at a time.
+    func write(to output: inout Output) async throws {
+        guard let stream = try await store.body(of: entry) else {
+            throw CommandFailure("The body of entry \(entry.id) is damaged, or was removed a moment ago.")
+        }
+        for try await chunk in stream { try output.write(chunk.readableBytesView) }
+    }
+
+    /// The beginning of a body that is text; `nil` for any other, or when it cannot be read.
+    func preview() async throws -> (text: String, isWhole: Bool)? {
+        guard isText, let stream = try await store.body(of: entry) else { return nil }
+        var octets: [UInt8] = []
+        for try await chunk in stream {
+            octets.append(contentsOf: chunk.readableBytesView.prefix(Self.previewLength - octets.count))
+            if octets.count == Self.previewLength { break }
+        }
+        let isWhole = Int64(octets.count) == entry.bodyLength
+        if !isWhole { Self.dropUnfinishedCharacter(&octets) }
+        guard let text = String(validating: octets, as: UTF8.self) else { return nil }
+        return (text, isWhole)
+    }
+
+    private var isText: Bool {
+        guard let type = entry.contentType?.split(separator: ";").first?.lowercased() else { return false }
+        return type.hasPrefix("text/") || type.hasSuffix("+json") || type.hasSuffix("+xml")
+            || ["application/json", "application/xml", "application/graphql", "application/javascript"].contains(type)
+    }
+
+    /// A cut in the middle of a character is no reason to call a text binary.
+    private static func dropUnfinishedCharacter(_ octets: inout [UInt8]) {
+        for length in 1...3 where length <= octets.count {
+            let lead = octets[octets.count - length]
+            guard lead & 0xC0 != 0x80 else { continue }
+            let expected = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1
+            if expected > length { octets.removeLast(length) }
+            return
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import ArgumentParser
+import Foundation
+
+/// `cache-dump`: what is in a store, for people and for programs.
+@main
+struct CacheDump: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cache-dump",
+        abstract: "Shows what an offline store of Holdfast holds.",
+        discussion: """
+            Reads a store and changes nothing in it, also while another process writes it. Secrets are not shown: \
+            values of parameters such as 'token' in URLs, credentials, cookies. Data goes to standard output, \
+            everything else to standard error. The exit status is 0, 1 when something failed or was not found, 64 \
+            when the command line is wrong.
+
+            EXAMPLES
+              cache-dump list feed.store
+              cache-dump list feed.store --expired --url-prefix https://api.example.com/
+              cache-dump show feed.store 'https://api.example.com/moments?userID=harbour'
+              cache-dump show feed.store 3f2a9c01d2e4 --body > body.json
+              cache-dump stats feed.store --format json
+            """,
+        subcommands: [List.self, Show.self, Stats.self]
+    )
+
+    static func main() async {
+        // Whoever reads the output may stop reading ('| head'): that ends the output, not the process.
+        signal(SIGPIPE, SIG_IGN)
+        do {
+            var command = try parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch is Output.Closed {
+            return
+        } catch {
+            exit(withError: error)
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import OfflineStore
+
+/// Everything that `show` shows of one entry.
+struct EntryDetails: Encodable {
+    let report: EntryReport
+    private let head: StoredResponseHead?
+    private let preview: (text: String, isWhole: Bool)?
+    /// Why there is no preview although there should be one.
+    private let bodyProblem: String?
+
+    init(_ entry: StoreEntry, in store: CacheManager, at now: Timestamp) async throws {
+        head = entry.kind == .response ? try await store.response(of: entry)?.head : nil
+        report = EntryReport(entry, head: head, at: now)
+        do {
+            preview = try await Body(store: store, entry: entry).preview()
+            bodyProblem = nil
+        } catch let error as StoreError {
+            // A damaged body is a reason to look at its entry, not a reason to hide it.
+            preview = nil
+            bodyProblem = error.message
+        }
+    }
+
+    private var fields: HTTPFields { head.map { redactedFields($0.fields) } ?? [:] }
+    private var selectingFields: HTTPFields { head.map { redactedFields($0.selectingFields) } ?? [:] }
+
+    private var lifetime: FreshnessLifetime? {
+        head.map { CachePolicy(kind: .private).freshnessLifetime(of: $0) }
+    }
+
+    // MARK: JSON
+
+    private enum CodingKeys: String, CodingKey {
+        case fields, selectingFields, freshnessSource, freshnessLifetimeSeconds, bodyPreview
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        try report.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(fields.map { [$0.name.rawName, $0.value] }, forKey: .fields)
+        try container.encode(selectingFields.map { [$0.name.rawName, $0.value] }, forKey: .selectingFields)
+        try container.encode(lifetime?.source.rawValue, forKey: .freshnessSource)
+        try container.encode(lifetime.map { seconds($0.milliseconds) }, forKey: .freshnessLifetimeSeconds)
+        try container.encode(preview?.text, forKey: .bodyPreview)
+    }
+
+    // MARK: Text
+
+    func lines(at now: Timestamp) -> [String] {
+        let method = report.entry.method.map { $0.rawValue + " " } ?? ""
+        var lines = [Formatting.printable(method + report.name)]
+        for (name, value) in facts(at: now) {
+            lines.append("  " + Formatting.padded(name, to: 14) + Formatting.printable(value))
+        }
+        lines += section("request fields it was selected by", selectingFields)
+        lines += section("response fields", fields)
+        return lines + bodyLines
+    }
+
+    private func facts(at now: Timestamp) -> [(String, String)] {
+        let entry = report.entry
+        var facts = [
+            ("id", "\(entry.shortID), entry \(entry.id)"),
+            ("kind", entry.kind.rawValue),
+        ]
+        if let status = entry.status { facts.append(("status", "\(status.code) \(status.reasonPhrase)")) }
+        if let partition = entry.partition { facts.append(("stored for", partition.word)) }
+        facts.append(("state", "\(report.state.rawValue): \(report.state.explanation)"))
+        facts.append(("age", Formatting.duration(milliseconds: report.age)))
+        if let lifetime {
+            facts.append(
+                ("fresh for", "\(Formatting.duration(milliseconds: lifetime.milliseconds)) (\(lifetime.source.words))")
+            )
+        }
+        facts.append(("fresh until", moment(entry.expiresAt, at: now) ?? "always"))
+        facts.append(("stored", moment(entry.storedAt, at: now) ?? ""))
+        facts.append(("last used", moment(entry.lastUsedAt, at: now) ?? ""))
+        if entry.isPinned { facts.append(("pinned", "not evicted")) }
+        facts.append(("body", "\(entry.bodyLength) bytes, \(entry.contentType ?? "of no stated type")"))
+        return facts
+    }
+
+    private func moment(_ timestamp: Timestamp?, at now: Timestamp) -> String? {
+        guard let timestamp else { return nil }
+        let distance = now.milliseconds(since: timestamp)
+        let words = Formatting.duration(milliseconds: distance < 0 ? -distance : distance)
+        return "\(Formatting.date(timestamp)) (\(distance < 0 ? "in \(words)" : "\(words) ago"))"
+    }
+
+    private func section(_ title: String, _ fields: HTTPFields) -> [String] {
+        guard !fields.isEmpty else { return [] }
+        return ["", title] + fields.map { "  \($0.name.rawName): \(Formatting.printable($0.value))" }
+    }
+
+    private var bodyLines: [String] {
+        if let bodyProblem { return ["", "body cannot be read", "  \(bodyProblem)"] }
+        guard let preview else { return [] }
+        let lines = preview.text.split(separator: "\n", omittingEmptySubsequences: false)
+        return [
+            "", preview.isWhole ? "body" : "body, its first \(preview.text.utf8.count) bytes ('--body' writes all)",
+        ]
+            + lines.map { "  " + Formatting.printable(String($0)) }
+    }
+}
+
+extension FreshnessLifetime.Source {
+    /// What the lifetime comes from, in words.
+    fileprivate var words: String {
+        switch self {
+        case .explicitExpiry: "set by the caller"
+        case .sMaxage: "s-maxage"
+        case .maxAge: "max-age"
+        case .expires: "Expires"
+        case .heuristic: "guessed from Last-Modified"
+        case .none: "the origin gave it none"
+        }
+    }
+}

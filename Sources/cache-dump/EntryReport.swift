@@ -1,0 +1,78 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import OfflineStore
+
+/// An entry as JSON: the keys of `list --format json`, all of them always there, null where there is nothing to say.
+struct EntryReport: Encodable {
+    let entry: StoreEntry
+    let state: EntryState
+    /// Milliseconds: the current age of a response (RFC 9111 §4.2.3), the time since it was stored for an object.
+    let age: Int64
+    /// Milliseconds until it is no longer fresh, negative afterwards; `nil` when that never comes.
+    let timeToLive: Int64?
+
+    enum CodingKeys: String, CodingKey {
+        case id, entry, kind, state, method, url, key, partition, status, contentType, bodyLength
+        case storedAt, expiresAt, lastUsedAt, ageSeconds, timeToLiveSeconds
+        case usableStale, pinned, vary
+    }
+
+    /// - Parameter head: of a response, if it can be read.
+    init(_ entry: StoreEntry, head: StoredResponseHead?, at now: Timestamp) {
+        self.entry = entry
+        state = EntryState(entry, at: now)
+        age =
+            head.map { CachePolicy(kind: .private).currentAge(of: $0, at: now).milliseconds }
+            ?? max(0, now.milliseconds(since: entry.storedAt))
+        timeToLive = entry.expiresAt.map { $0.milliseconds(since: now) }
+    }
+
+    /// A URL with its secrets redacted, or an object's key.
+    var name: String {
+        if let url = entry.redactedURI { return url }
+        return objectKey ?? "(damaged key)"
+    }
+
+    /// An object's key is its owner's choice; one that is a URL is redacted like one.
+    private var objectKey: String? {
+        guard case .object(let key) = entry.key else { return nil }
+        return key.contains("://") ? Redaction.uriText(key) : key
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(entry.shortID, forKey: .id)
+        try container.encode(entry.id, forKey: .entry)
+        try container.encode(entry.kind.rawValue, forKey: .kind)
+        try container.encode(state, forKey: .state)
+        try container.encode(entry.method?.rawValue, forKey: .method)
+        try container.encode(entry.redactedURI, forKey: .url)
+        try container.encode(objectKey, forKey: .key)
+        try container.encode(entry.partition?.rawValue, forKey: .partition)
+        try container.encode(entry.status?.code, forKey: .status)
+        try container.encode(entry.contentType, forKey: .contentType)
+        try container.encode(entry.bodyLength, forKey: .bodyLength)
+        try container.encode(Formatting.date(entry.storedAt), forKey: .storedAt)
+        try container.encode(entry.expiresAt.map(Formatting.date), forKey: .expiresAt)
+        try container.encode(Formatting.date(entry.lastUsedAt), forKey: .lastUsedAt)
+        try container.encode(seconds(age), forKey: .ageSeconds)
+        try container.encode(timeToLive.map(seconds), forKey: .timeToLiveSeconds)
+        try container.encode(entry.isUsableStale, forKey: .usableStale)
+        try container.encode(entry.isPinned, forKey: .pinned)
+        try container.encode(entry.selectingNames, forKey: .vary)
+    }
+}
+
+/// Milliseconds as seconds, the unit of durations in JSON.
+func seconds(_ milliseconds: Int64) -> Double {
+    Double(milliseconds) / 1_000
+}
+
+extension CacheManager {
+    /// An entry with what is known of its head.
+    func report(_ entry: StoreEntry, at now: Timestamp) async throws -> EntryReport {
+        let head = entry.kind == .response ? try await response(of: entry)?.head : nil
+        return EntryReport(entry, head: head, at: now)
+    }
+}

@@ -1,0 +1,140 @@
+import ArgumentParser
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import OfflineStore
+
+/// `cache-dump list STORE`.
+struct List: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Lists the entries of a store, in the order in which they were stored.",
+        discussion: """
+            STATE is 'fresh', 'stale' (to be validated first; good when the origin cannot be reached), 'expired' (past \
+            its time), 'invalidated' (declared outdated, kept for when the origin cannot be reached) or 'damaged'. AGE \
+            counts from when the origin made or confirmed a response, or from when an object was stored. ID is enough \
+            for 'cache-dump show'; variants of one URL share it.
+
+            JSON: one object per entry, with the keys id, entry (the number that tells variants apart), kind (response \
+            or object), state, method, url, key (an object's), partition (shared, principal or credentials), status, \
+            contentType, bodyLength, storedAt, expiresAt, lastUsedAt (ISO 8601), ageSeconds, timeToLiveSeconds \
+            (negative once stale), usableStale, pinned, vary (names of request fields). All are always there; null \
+            means that there is none.
+
+            EXAMPLES
+              cache-dump list feed.store --kind responses --limit 20
+              cache-dump list feed.store --format json | jq -r 'select(.state == "stale").url'
+            """
+    )
+
+    enum Kinds: String, ExpressibleByArgument, CaseIterable {
+        case responses, objects
+    }
+
+    @OptionGroup var options: StoreOptions
+
+    @Option(help: ArgumentHelp("Only responses whose URL begins like this.", valueName: "prefix"))
+    var urlPrefix: String?
+
+    @Option(help: "Only entries of this kind.")
+    var kind: Kinds?
+
+    @Flag(help: "Only entries that are no longer fresh.")
+    var expired = false
+
+    @Option(help: ArgumentHelp("At most this many entries.", valueName: "count"))
+    var limit: Int?
+
+    func validate() throws {
+        if let limit, limit < 1 { throw ValidationError("'--limit' is a number from 1; '\(limit)' is not.") }
+        if urlPrefix != nil, kind == .objects {
+            throw ValidationError("Objects have no URL: leave out '--url-prefix'.")
+        }
+    }
+
+    func run() async throws {
+        let now = SystemWallClock().now()
+        try await options.withStore { store in
+            var output = Output()
+            var count = 0
+            if options.format == .text { try output.line(Table.head) }
+            for try await entry in store.entries(storedKind) where isWanted(entry, at: now) {
+                let report = try await store.report(entry, at: now)
+                switch options.format {
+                case .text: try output.line(Table.row(report))
+                case .json: try output.json(report)
+                }
+                count += 1
+                if count == limit { break }
+            }
+            try output.flush()
+        }
+    }
+
+    /// A URL is a response's, so a prefix of one leaves nothing else.
+    private var storedKind: StoreEntry.Kind? {
+        switch kind {
+        case .responses: .response
+        case .objects: .object
+        case nil: urlPrefix == nil ? nil : .response
+        }
+    }
+
+    private func isWanted(_ entry: StoreEntry, at now: Timestamp) -> Bool {
+        if expired, !entry.isExpired(at: now) { return false }
+        if let urlPrefix { return entry.redactedURI?.hasPrefix(urlPrefix) ?? false }
+        return true
+    }
+}
+
+/// The table of `list`: every column but the last has a fixed width, so that a store of any size is listed as it is read.
+private enum Table {
+    static let head = row("ID", "STATE", "AGE", "SIZE", "STATUS", "METHOD", "URL OR KEY")
+
+    static func row(_ report: EntryReport) -> String {
+        let entry = report.entry
+        return row(
+            String(entry.shortID.prefix(12)),
+            report.state.rawValue,
+            Formatting.duration(milliseconds: report.age),
+            Formatting.size(entry.bodyLength),
+            entry.status.map { String($0.code) } ?? "-",
+            entry.method.map { Formatting.printable($0.rawValue) } ?? "object",
+            Formatting.printable(report.name) + remark(entry)
+        )
+    }
+
+    /// What tells entries with the same URL apart.
+    private static func remark(_ entry: StoreEntry) -> String {
+        var remarks: [String] = []
+        if let partition = entry.partition, partition != .shared { remarks.append("of a \(partition.word)") }
+        if !entry.selectingNames.isEmpty { remarks.append("varies by \(entry.selectingNames.joined(separator: ", "))") }
+        if entry.isPinned { remarks.append("pinned") }
+        return remarks.isEmpty ? "" : "  (\(Formatting.printable(remarks.joined(separator: "; "))))"
+    }
+
+    private static func row(
+        _ id: String,
+        _ state: String,
+        _ age: String,
+        _ size: String,
+        _ status: String,
+        _ method: String,
+        _ name: String
+    ) -> String {
+        [
+            Formatting.padded(id, to: 12), Formatting.padded(state, to: 11), Formatting.aligned(age, to: 8),
+            Formatting.aligned(size, to: 7), Formatting.aligned(status, to: 6), Formatting.padded(method, to: 6), name,
+        ].joined(separator: "  ")
+    }
+}
+
+extension StoreEntry.Partition {
+    /// Whose it is, in a sentence.
+    var word: String {
+        switch self {
+        case .shared: "everybody"
+        case .principal: "principal"
+        case .credentials: "request's credentials"
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import HTTPCacheSemantics
+import OfflineStore
+
+/// Finds what a word on the command line means: a URL, an object's key, or an ID.
+struct Lookup {
+    private static let shortestID = 4
+
+    let store: CacheManager
+    let key: String
+
+    /// The entries that the word names, never none.
+    ///
+    /// - Throws: ``CommandFailure``, or `StoreError`.
+    func entries(number: Int64?) async throws -> [StoreEntry] {
+        let found = try await candidates()
+        guard !found.isEmpty else {
+            throw CommandFailure(
+                "Nothing is stored under '\(shownKey)' in '\(store.folder)'. 'cache-dump list' shows what is there."
+            )
+        }
+        guard let number else { return found }
+        let chosen = found.filter { $0.id == number }
+        guard !chosen.isEmpty else {
+            throw CommandFailure("No entry of '\(shownKey)' has the number \(number). Leave out '--entry' to see them.")
+        }
+        return chosen
+    }
+
+    /// An exact match comes before one by its beginning; a key that looks like an ID or a URL is still a key.
+    private func candidates() async throws -> [StoreEntry] {
+        var found: [StoreEntry] = []
+        if let object = try await store.entry(forObjectKey: key) { found.append(object) }
+        if key.contains("://") {
+            found += try await store.entries(for: target())
+        } else if found.isEmpty, key.utf8.count >= Self.shortestID {
+            found = try await store.entries(withShortIDPrefix: key.lowercased())
+            let ids = Set(found.map(\.shortID))
+            guard ids.count <= 1 else {
+                throw CommandFailure("'\(key)' is the beginning of \(ids.count) IDs. Give more of its digits.")
+            }
+        }
+        return found
+    }
+
+    private func target() throws -> TargetURI {
+        do {
+            return try TargetURI(key)
+        } catch {
+            throw CommandFailure("\(error)")
+        }
+    }
+
+    private var shownKey: String {
+        Formatting.printable(key.contains("://") ? Redaction.uriText(key, limit: 200) : String(key.prefix(200)))
+    }
+}

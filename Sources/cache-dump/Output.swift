@@ -1,0 +1,44 @@
+import Foundation
+
+/// Standard output, buffered.
+struct Output {
+    /// Nobody reads standard output any more.
+    struct Closed: Error {}
+
+    private static let capacity = 64 << 10
+
+    private var buffer: [UInt8] = []
+
+    mutating func line(_ text: String) throws {
+        buffer.append(contentsOf: text.utf8)
+        buffer.append(UInt8(ascii: "\n"))
+        if buffer.count >= Self.capacity { try flush() }
+    }
+
+    /// One JSON object on a line of its own, its keys sorted.
+    mutating func json(_ value: some Encodable) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        try line(String(decoding: try encoder.encode(value), as: UTF8.self))
+    }
+
+    /// Octets as they are.
+    mutating func write(_ octets: some Sequence<UInt8>) throws {
+        buffer.append(contentsOf: octets)
+        if buffer.count >= Self.capacity { try flush() }
+    }
+
+    /// Writes out what is buffered; to be called once at the end.
+    mutating func flush() throws {
+        defer { buffer.removeAll(keepingCapacity: true) }
+        do {
+            try FileHandle.standardOutput.write(contentsOf: Data(buffer))
+        } catch let error as CocoaError where (error.underlying as? POSIXError)?.code == .EPIPE {
+            throw Closed()
+        } catch let error as POSIXError where error.code == .EPIPE {
+            throw Closed()
+        } catch {
+            throw CommandFailure("Writing to standard output failed: \(error.localizedDescription)")
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import ArgumentParser
+import OfflineStore
+
+/// What every command takes: the store, and how to write what was found.
+struct StoreOptions: ParsableArguments {
+    /// How output is written.
+    enum Format: String, ExpressibleByArgument, CaseIterable {
+        case text, json
+    }
+
+    @Argument(help: "The store's folder.")
+    var store: String
+
+    @Option(help: "For people (text), or for programs (json): one JSON object per line.")
+    var format = Format.text
+
+    /// Opens the store for reading alone, and closes it when `body` is done.
+    func withStore(_ body: (CacheManager) async throws -> Void) async throws {
+        let store = try await CacheManager.openReadOnly(at: store)
+        do {
+            try await body(store)
+        } catch {
+            try? await store.close()
+            throw error
+        }
+        try await store.close()
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import Testing
+
+@Suite("cache-dump: help and wrong input", .timeLimit(.minutes(2)))
+struct CacheDumpErrorTests {
+    @Test(arguments: [
+        (["--help"], "EXAMPLES"), (["list", "--help"], "timeToLiveSeconds"), (["show", "--help"], "--body"),
+        (["stats", "--help"], "storedBytes"), ([], "USAGE: cache-dump"),
+    ])
+    func helpExplains(arguments: [String], text: String) async throws {
+        let outcome = try await Tool.cacheDump.run(arguments: arguments)
+        #expect(outcome.status == 0)
+        #expect(outcome.text.contains(text))
+        #expect(outcome.error == "")
+    }
+
+    @Test(arguments: [
+        ["list"], ["dump", "x"], ["list", "x", "--format", "xml"], ["list", "x", "--limit", "0"], ["show", "x"],
+        ["list", "x", "--kind", "objects", "--url-prefix", "http://"], ["list", "x", "--no-such-option"],
+    ])
+    func wrongCommandLineIs64(arguments: [String]) async throws {
+        let outcome = try await Tool.cacheDump.run(arguments: arguments)
+        #expect(outcome.status == 64)
+        #expect(outcome.text == "")
+        #expect(outcome.error.hasPrefix("Error: "))
+    }
+
+    @Test(arguments: ["list", "stats"])
+    func pathThatIsNoStoreIsAClearErrorAndStaysAsItIs(command: String) async throws {
+        try await TemporaryFolder.with { folder in
+            let empty = folder.appendingPathComponent("empty")
+            try FileManager.default.createDirectory(at: empty, withIntermediateDirectories: true)
+            let file = folder.appendingPathComponent("file")
+            try Data("not a store".utf8).write(to: file)
+            let paths = [folder.appendingPathComponent("missing").path, empty.path, file.path, folder.path]
+            for path in paths {
+                let outcome = try await Tool.cacheDump.run(command, path)
+                #expect(outcome.status == 1)
+                #expect(outcome.text == "")
+                #expect(outcome.error.contains("'\(path)' is no store: "), "\(outcome.error)")
+            }
+            let left = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+            #expect(left == ["empty", "file"])
+            #expect(try FileManager.default.contentsOfDirectory(atPath: empty.path).isEmpty)
+        }
+    }
+
+    @Test func foreignDatabaseIsAClearErrorAndStaysAsItIs() async throws {
+        try await TemporaryFolder.with { folder in
+            // The header of an SQLite database of nobody in particular.
+            var header = Data("SQLite format 3\0".utf8)
+            header.append(contentsOf: [0x10, 0x00, 1, 1, 0, 64, 32, 32])
+            header.append(Data(count: 4_096 - header.count))
+            let database = folder.appendingPathComponent("0001.sqlite")
+            try header.write(to: database)
+            try Data("0001.sqlite\n".utf8).write(to: folder.appendingPathComponent("CURRENT"))
+            let outcome = try await Tool.cacheDump.run("list", folder.path)
+            #expect(outcome.status == 1)
+            #expect(outcome.error.contains("belongs to another program"))
+            #expect(try Data(contentsOf: database) == header)
+        }
+    }
+
+    @Test func newerStoreIsAClearError() async throws {
+        try await SampleStore.closed { store in
+            // SQLite keeps 'user_version', the number of our schema, in four octets at offset 60.
+            let database = URL(fileURLWithPath: store).appendingPathComponent("0001.sqlite")
+            var octets = try Data(contentsOf: database)
+            octets[62] = 0x7F
+            try octets.write(to: database)
+            let outcome = try await Tool.cacheDump.run("list", store)
+            #expect(outcome.status == 1)
+            #expect(outcome.error.contains("newer"), "\(outcome.error)")
+        }
+    }
+
+    @Test(arguments: ["http://a.example/unknown", "nothing", "00000000ffff", "x", "http://", "ftp://a.example/"])
+    func unknownKeyIsAClearError(key: String) async throws {
+        try await SampleStore.with { store in
+            for format in ["text", "json"] {
+                let outcome = try await Tool.cacheDump.run("show", store, key, "--format", format)
+                #expect(outcome.status == 1)
+                #expect(outcome.text == "")
+                #expect(outcome.error.contains("'\(key)'"), "\(outcome.error)")
+            }
+        }
+    }
+}

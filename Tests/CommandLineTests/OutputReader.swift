@@ -1,0 +1,33 @@
+import Foundation
+
+/// Reads what a running process writes, without blocking the threads that tests run on.
+struct OutputReader: Sendable {
+    private let handle: FileHandle
+
+    init(_ pipe: Pipe) {
+        handle = pipe.fileHandleForReading
+    }
+
+    /// The first line with its end, or all there was when the process ended before.
+    func firstLine() async -> String {
+        await onAThread {
+            var line = Data()
+            while line.last != UInt8(ascii: "\n") {
+                guard let next = try? handle.read(upToCount: 1), !next.isEmpty else { break }
+                line.append(next)
+            }
+            return String(decoding: line, as: UTF8.self)
+        }
+    }
+
+    /// What follows, up to the end of the process.
+    func rest() async -> String {
+        await onAThread { String(decoding: (try? handle.readToEnd()) ?? Data(), as: UTF8.self) }
+    }
+
+    private func onAThread(_ body: @escaping @Sendable () -> String) async -> String {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: body()) }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import Testing
+
+@Suite("sample-origin", .timeLimit(.minutes(2)))
+struct SampleOriginCommandTests {
+    @Test func helpListsOptionsAndRoutes() async throws {
+        let outcome = try await Tool.sampleOrigin.run("--help")
+        #expect(outcome.status == 0)
+        for text in ["--host", "--port", "--max-age", "--quiet", "/moments/{id}/likes", "/_statistics"] {
+            #expect(outcome.text.contains(text))
+        }
+        // The table of routes is only legible as long as nothing in it is wrapped.
+        for line in outcome.lines where line.hasPrefix("  ") { #expect(line.count <= 80) }
+    }
+
+    @Test(arguments: [["--port", "x"], ["--max-age"], ["extra"]])
+    func wrongCommandLineIs64(arguments: [String]) async throws {
+        let outcome = try await Tool.sampleOrigin.run(arguments: arguments)
+        #expect(outcome.status == 64)
+        #expect(outcome.text == "")
+    }
+
+    @Test(arguments: [["--port", "70000"], ["--host", "192.0.2.1"]])
+    func addressThatCannotBeBoundIsAClearError(arguments: [String]) async throws {
+        let outcome = try await Tool.sampleOrigin.run(arguments: arguments)
+        #expect(outcome.status == 1)
+        #expect(outcome.text == "")
+        #expect(outcome.error.hasPrefix("sample-origin: "))
+        #expect(outcome.error.contains("'"))
+    }
+
+    @Test(arguments: [SIGTERM, SIGINT])
+    func printsOneLineWhenReadyAndEndsOnSignals(signal: Int32) async throws {
+        let pipe = Pipe()
+        let process = Process()
+        process.executableURL = try Tool.sampleOrigin.url
+        process.arguments = ["--quiet"]
+        process.standardOutput = pipe
+        process.standardError = FileHandle.nullDevice
+        let output = OutputReader(pipe)
+        try await process.runToEnd {
+            let line = await output.firstLine()
+            #expect(line.wholeMatch(of: /sample-origin listening on http:\/\/127\.0\.0\.1:\d+\n/) != nil)
+            // A connection in the middle of a request must not hold the end up.
+            let port = try #require(line.split(separator: ":").last.flatMap { Int($0.dropLast()) })
+            let connection = try LoopbackConnection(port: port)
+            connection.send("GET /slow?milliseconds=30000 HTTP/1.1\r\nHost: x\r\n\r\n")
+            kill(process.processIdentifier, signal)
+        }
+        #expect(process.terminationStatus == 0)
+        #expect(process.terminationReason == .exit)
+        #expect(await output.rest() == "")
+    }
+
+    @Test func takenPortIsAClearError() async throws {
+        let pipe = Pipe()
+        let process = Process()
+        process.executableURL = try Tool.sampleOrigin.url
+        process.arguments = ["--quiet"]
+        process.standardOutput = pipe
+        let output = OutputReader(pipe)
+        try await process.runToEnd {
+            let port = try #require(await output.firstLine().split(separator: ":").last).dropLast()
+            let second = try await Tool.sampleOrigin.run("--port", String(port))
+            #expect(second.status == 1)
+            #expect(second.error.contains("'127.0.0.1:\(port)': another process listens there"))
+            process.terminate()
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import Foundation
+import Testing
+
+/// What the README shows is what is compiled and run: `Tests/ConsumerPackage` is built by `make test`.
+@Suite struct DocumentationTests {
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    private func text(_ path: String) throws -> String {
+        try String(contentsOf: Self.root.appending(path: path), encoding: .utf8)
+    }
+
+    @Test func theReadmesExampleIsTheConsumerPackage() throws {
+        let readme = try text("README.md")
+        let example = try text("Tests/ConsumerPackage/Sources/Consumer/main.swift")
+        #expect(readme.contains("```swift\n\(example)```"))
+        #expect(example.split(separator: "\n").filter { $0.hasPrefix("import ") } == ["import Holdfast"])
+        #expect(example.split(separator: "\n", omittingEmptySubsequences: false).count <= 23)
+    }
+
+    @Test func everyModuleOfThePackageIsInTheReadme() throws {
+        let readme = try text("README.md")
+        for module in try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: "Sources").path)
+        where module != "SampleOrigin" && module != "holdfast-cli" {
+            #expect(readme.contains("`\(module)`"), "\(module)")
+        }
+    }
+}

@@ -1,0 +1,162 @@
+import HTTPCache
+import HTTPCacheSemantics
+import NIOCore
+import OfflineStore
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+@Suite struct DamageTests {
+    let folder: TemporaryFolder
+    let clock = ManualClock()
+    var database: String { folder.store + "/0001.sqlite" }
+
+    init() throws { folder = try TemporaryFolder() }
+
+    @Test func aFlippedOctetInABodyIsAMissAndCounted() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        let key = try cacheKey("/x")
+        try await store.store(draft(key, at: clock.now()), "the body")
+        try runSQL(database, "UPDATE chunk SET data = CAST('the bodY' AS BLOB)")
+        #expect(try await store.text(of: key) == nil)
+        #expect(try await store.statistics().damagedReads == 1)
+        try await store.store(draft(key, at: clock.now()), "anew")
+        #expect(try await store.text(of: key) == "anew")
+        try await store.close()
+    }
+
+    @Test func damageInALaterChunkMakesTheStreamThrow() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        let stored = try #require(try await store.store(draft(try cacheKey("/x"), at: clock.now()), [pattern(200_000)]))
+        try runSQL(database, "UPDATE chunk SET data = substr(data, 1, 65535) || x'00' WHERE id & 65535 = 2")
+        let stream = try #require(try await store.responses.openBody(of: stored))
+        var count = 0
+        let code = await code { for try await _ in stream { count += 1 } }
+        #expect(code == .damaged && count == 2)
+        #expect(try await store.statistics().setAside.isEmpty)
+        try await store.close()
+    }
+
+    @Test(arguments: [
+        "UPDATE chunk SET data = substr(data, 1, 3)", "DELETE FROM chunk",
+        "UPDATE entry SET body_length = body_length - 1",
+        "UPDATE entry SET head = substr(head, 2)", "UPDATE entry SET head = x''",
+        "UPDATE entry SET body_id = body_id + 1",
+        "UPDATE chunk SET checksum = checksum + 1",
+    ])
+    func damageToARowIsAMiss(_ sql: String) async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        let key = try cacheKey("/x")
+        try await store.store(draft(key, at: clock.now()), "the body")
+        try await store.setObject("value", forKey: "n")
+        try runSQL(database, sql)
+        #expect(try await store.text(of: key) == nil)
+        #expect(try await store.object(String.self, forKey: "n") == nil)
+        for try await entry in store.entries() { _ = try await store.body(of: entry) }
+        try await store.close()
+    }
+
+    @Test(arguments: ["garbage", "empty", "truncated", "zeros", "missing"])
+    func aDamagedFileIsSetAsideAndANewOneStarted(_ how: String) async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        for index in 0..<50 {
+            try await store.store(draft(try cacheKey("/\(index)"), at: clock.now()), [pattern(20_000)])
+        }
+        try await store.responses.invalidate(.all, keepingForOffline: true, at: clock.now())
+        try await store.close()
+        let size = Int(fileSize(database))
+        switch how {
+        case "garbage": try writeFile(database, Array(pattern(size).readableBytesView))
+        case "empty": try writeFile(database, [])
+        case "truncated": truncate(database, off_t(10_000))
+        case "zeros": try writeFile(database, [UInt8](repeating: 0, count: size))
+        default: unlink(database)
+        }
+        let before = how == "missing" ? [] : try readFile(database)
+        let again = try await openStore(folder.store, clock: clock)
+        let statistics = try await again.statistics()
+        #expect(statistics.databaseName == (how == "missing" ? "0001.sqlite" : "0002.sqlite"))
+        #expect(statistics.setAside.map(\.name) == (how == "missing" ? [] : ["0001.sqlite"]))
+        #expect(statistics.responses == 0)
+        #expect(again.responses.invalidationSequence.number >= 1)
+        if how != "missing" { #expect(try readFile(database) == before) }
+        try await again.store(draft(try cacheKey("/x"), at: clock.now()), "x")
+        try await again.close()
+        let third = try await openStore(folder.store, clock: clock)
+        #expect(try await third.text(of: try cacheKey("/x")) == "x")
+        try await third.close()
+    }
+
+    @Test func damageFoundWhileOpenIsSetAsideAndTheServiceGoesOn() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        for index in 0..<200 {
+            try await store.store(draft(try cacheKey("/\(index)"), at: clock.now()), [pattern(20_000)])
+        }
+        try await store.close()
+        // Every page but the first is noise; the header and the schema are whole.
+        let size = Int(fileSize(database))
+        try writeFile(database, Array(pattern(size - 16_384 * 4).readableBytesView), at: 16_384 * 4)
+        let secretBefore: [UInt8]
+        let again = try await openStore(folder.store, clock: clock)
+        secretBefore = again.credentialSecret
+        var failures = 0
+        for index in 0..<200 {
+            do {
+                _ = try await again.text(of: try cacheKey("/\(index)"))
+                try await again.store(draft(try cacheKey("/\(index)"), at: clock.now()), "new")
+            } catch {
+                #expect((error as? StoreError)?.code == .damaged)
+                failures += 1
+            }
+        }
+        let statistics = try await again.statistics()
+        if failures > 0 {
+            #expect(statistics.setAside.map(\.name) == ["0001.sqlite"])
+            #expect(again.credentialSecret == secretBefore)
+        }
+        #expect(failures < 5)
+        #expect(try await again.text(of: try cacheKey("/199")) == "new")
+        try await again.close()
+    }
+
+    @Test func aRunningWriterNoticesThatItsDatabaseWasSetAside() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        let writer = try #require(
+            try await store.responses.beginWrite(
+                draft(try cacheKey("/x"), at: clock.now()),
+                fence: store.responses.invalidationSequence
+            )
+        )
+        try await writer.append(pattern(3 << 20))
+        let fence = store.responses.invalidationSequence
+        try store.setAsideForTesting()
+        #expect(await code { _ = try await writer.finish() } == .damaged)
+        #expect(try await store.statistics().databaseName == "0002.sqlite")
+        #expect(store.responses.invalidationSequence >= fence)
+        try await store.responses.invalidate(.all, keepingForOffline: true, at: clock.now())
+        #expect(try await store.store(draft(try cacheKey("/x"), at: clock.now()), "x") != nil)
+        try await store.close()
+    }
+
+    @Test func flippedBitsInTheLogLoseItsTailAndNothingElse() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        try await store.store(draft(try cacheKey("/a"), at: clock.now()), "a")
+        let length = fileSize(database + "-wal")
+        try await store.responses.invalidate(.key(try cacheKey("/a")), keepingForOffline: false, at: clock.now())
+        let copy = folder.path + "/copy"
+        try copyFolder(folder.store, to: copy)
+        try await store.close()
+        try writeFile(copy + "/0001.sqlite-wal", [0xff, 0xff], at: Int(length) + 200)
+        let crashed = try await openStore(copy, clock: clock)
+        // The invalidation was in the tail that SQLite dropped; the sidecar knows of it.
+        #expect(try await crashed.responses.lookup(try cacheKey("/a")).map(\.head.isInvalidated) == [true])
+        #expect(crashed.responses.invalidationSequence.number == 2)
+        try await crashed.close()
+    }
+}

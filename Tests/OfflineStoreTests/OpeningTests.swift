@@ -1,0 +1,222 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HoldfastMigrations
+import OfflineStore
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+@Suite struct OpeningTests {
+    let folder: TemporaryFolder
+    let clock = ManualClock()
+
+    init() throws { folder = try TemporaryFolder() }
+
+    @Test func aStoreIsMadeForItsOwnerAlone() async throws {
+        let path = folder.path + "/a/b/store"
+        let store = try await openStore(path, clock: clock)
+        try await store.store(draft(try cacheKey("/x"), at: clock.now()), "x")
+        try await store.responses.invalidate(.all, keepingForOffline: true, at: clock.now())
+        #expect(fileMode(path) == 0o700)
+        let names = TemporaryFolder.names(path)
+        #expect(Set(names) == ["0001.sqlite", "0001.sqlite-shm", "0001.sqlite-wal", "CURRENT", "lock", "sequence"])
+        for name in names { #expect(fileMode(path + "/" + name) == 0o600, "\(name)") }
+        #expect(String(decoding: try readFile(path + "/CURRENT"), as: UTF8.self) == "0001.sqlite\n")
+        try await store.close()
+        #expect(fileSize(path + "/0001.sqlite-wal") == 0)
+    }
+
+    @Test func anEmptyFolderBecomesAStore() async throws {
+        mkdir(folder.store, 0o755)
+        let store = try await openStore(folder.store, clock: clock)
+        #expect(fileMode(folder.store) == 0o700)
+        try await store.close()
+    }
+
+    @Test func theDatabaseIsLaidOutAsDesigned() async throws {
+        try await openStore(folder.store, clock: clock).close()
+        let path = folder.store + "/0001.sqlite"
+        #expect(try queryInteger(path, "PRAGMA page_size") == 8192)
+        #expect(try queryInteger(path, "PRAGMA auto_vacuum") == 2)
+        #expect(try queryInteger(path, "PRAGMA application_id") == Int64(Migrations.applicationID))
+        #expect(try queryInteger(path, "PRAGMA user_version") == Int64(Migrations.latestVersion))
+    }
+
+    @Test func whatIsStoredSurvivesReopening() async throws {
+        let key = try cacheKey("/x")
+        var secret: [UInt8] = []
+        do {
+            let store = try await openStore(folder.store, clock: clock)
+            try await store.store(draft(key, at: clock.now()), "x")
+            try await store.setObject(1, forKey: "n")
+            secret = store.credentialSecret
+            try await store.close()
+        }
+        #expect(secret.count >= 32 && Set(secret).count > 8)
+        let store = try await openStore(folder.store, clock: clock)
+        #expect(try await store.text(of: key) == "x")
+        #expect(try await store.object(Int.self, forKey: "n") == 1)
+        #expect(store.credentialSecret == secret)
+        try await store.close()
+    }
+
+    @Test func aStoreThatIsDroppedWithoutClosingLetsGo() async throws {
+        do {
+            let store = try await openStore(folder.store, clock: clock)
+            try await store.setObject(1, forKey: "n")
+        }
+        let store = try await openStore(folder.store, clock: clock)
+        #expect(try await store.object(Int.self, forKey: "n") == 1)
+        try await store.close()
+    }
+
+    @Test func closingTwiceIsFineAndNothingWorksAfter() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        try await store.close()
+        try await store.close()
+        #expect(await code { try await store.setObject(1, forKey: "n") } == .closed)
+        #expect(await code { _ = try await store.object(Int.self, forKey: "n") } == .closed)
+        #expect(await code { _ = try await store.responses.lookup(try cacheKey("/x")) } == .closed)
+        #expect(await code { _ = try await store.statistics() } == .closed)
+        #expect(await code { try await store.removeAll() } == .closed)
+    }
+
+    @Test func aSecondWriterIsToldWhoHasIt() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        let text = await message { _ = try await openStore(folder.store, clock: clock) }
+        #expect(await code { _ = try await openStore(folder.store, clock: clock) } == .inUse)
+        #expect(text.contains("\(getpid())") && text.contains("'\(folder.store)'"))
+        try await store.setObject(1, forKey: "n")
+        try await store.close()
+        try await openStore(folder.store, clock: clock).close()
+    }
+
+    @Test func aFolderWithOtherThingsIsRefusedAndUntouched() async throws {
+        mkdir(folder.store, 0o755)
+        try writeFile(folder.store + "/notes.txt", Array("mine".utf8))
+        let before = try fingerprint(folder.store)
+        #expect(await code { _ = try await openStore(folder.store, clock: clock) } == .notAStore)
+        #expect(await code { _ = try await openReadOnly(folder.store, clock: clock) } == .notAStore)
+        #expect(try fingerprint(folder.store) == before)
+        #expect(fileMode(folder.store) == 0o755)
+    }
+
+    @Test func aFileIsRefusedAndUntouched() async throws {
+        try writeFile(folder.store, Array("a text".utf8))
+        #expect(await code { _ = try await openStore(folder.store, clock: clock) } == .notAStore)
+        #expect(await message { _ = try await openStore(folder.store, clock: clock) }.contains("'\(folder.store)'"))
+        #expect(try readFile(folder.store) == Array("a text".utf8))
+    }
+
+    @Test(arguments: ["MANIFEST-000001\n", "../0001.sqlite\n", "", "1.sqlite\n"])
+    func aStrangeCurrentIsRefusedAndUntouched(_ current: String) async throws {
+        mkdir(folder.store, 0o700)
+        try writeFile(folder.store + "/CURRENT", Array(current.utf8))
+        let before = try fingerprint(folder.store)
+        #expect(await code { _ = try await openStore(folder.store, clock: clock) } == .notAStore)
+        #expect(try fingerprint(folder.store) == before)
+    }
+
+    @Test(arguments: [true, false])
+    func aDatabaseOfAnotherProgramIsRefusedAndUntouched(_ isNamed: Bool) async throws {
+        mkdir(folder.store, 0o700)
+        try runSQL(
+            folder.store + "/0001.sqlite",
+            "PRAGMA application_id = 1; CREATE TABLE t (x); INSERT INTO t VALUES (1)"
+        )
+        if isNamed { try writeFile(folder.store + "/CURRENT", Array("0001.sqlite\n".utf8)) }
+        let before = try fingerprint(folder.store)
+        #expect(await code { _ = try await openStore(folder.store, clock: clock) } == .foreignDatabase)
+        #expect(try fingerprint(folder.store) == before)
+    }
+
+    @Test func aNewerSchemaIsRefusedAndUntouched() async throws {
+        try await openStore(folder.store, clock: clock).close()
+        try runSQL(folder.store + "/0001.sqlite", "PRAGMA user_version = 99; PRAGMA wal_checkpoint(TRUNCATE)")
+        let before = try fingerprint(folder.store) { !$0.hasSuffix("-shm") }
+        #expect(await code { _ = try await openStore(folder.store, clock: clock) } == .newerSchema)
+        #expect(await code { _ = try await openReadOnly(folder.store, clock: clock) } == .newerSchema)
+        #expect(await message { _ = try await openStore(folder.store, clock: clock) }.contains("99"))
+        #expect(try fingerprint(folder.store) { !$0.hasSuffix("-shm") } == before)
+    }
+
+    @Test func aNewerSchemaInTheLogIsRefusedToo() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        try runSQL(folder.store + "/0001.sqlite", "PRAGMA user_version = 99")
+        let copy = folder.path + "/copy"
+        try copyFolder(folder.store, to: copy)
+        try await store.close()
+        #expect(await code { _ = try await openStore(copy, clock: clock) } == .newerSchema)
+        #expect(await code { _ = try await openReadOnly(copy, clock: clock) } == .newerSchema)
+    }
+
+    @Test func aFolderThatCannotBeMadeIsAClearError() async throws {
+        let path = "/proc/holdfast/store"
+        let code = await code { _ = try await openStore(path, clock: clock) }
+        #expect(code == .unwritable || code == .io)
+        #expect(await message { _ = try await openStore(path, clock: clock) }.contains("'/proc"))
+    }
+
+    @Test(.enabled(if: getuid() != 0, "root may write anywhere"))
+    func anUnwritableFolderIsAClearError() async throws {
+        mkdir(folder.store, 0o500)
+        #expect(await code { _ = try await openStore(folder.store, clock: clock) } == .unwritable)
+    }
+
+    @Test func settingsOutOfRangeAreRefused() async throws {
+        #expect(
+            await code { _ = try await openStore(folder.store, clock: clock, budget: 1000) } == .invalidConfiguration
+        )
+        #expect(
+            await code { _ = try await openStore(folder.store, clock: clock) { $0.readerCount = 0 } }
+                == .invalidConfiguration
+        )
+        #expect(TemporaryFolder.names(folder.path).isEmpty)
+    }
+
+    /// Making a store can be cut short anywhere before `CURRENT` is there.
+    @Test func anInterruptedMakingIsBegunAgain() async throws {
+        mkdir(folder.store, 0o700)
+        try writeFile(folder.store + "/lock", [])
+        try writeFile(folder.store + "/0001.sqlite", [])
+        try writeFile(folder.store + "/CURRENT.new", Array("0001".utf8))
+        let store = try await openStore(folder.store, clock: clock)
+        try await store.setObject(1, forKey: "n")
+        #expect(try await store.statistics().databaseName == "0002.sqlite")
+        try await store.close()
+    }
+
+    @Test func aLostCurrentIsFoundAgain() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        try await store.setObject(1, forKey: "n")
+        try await store.close()
+        unlink(folder.store + "/CURRENT")
+        let again = try await openStore(folder.store, clock: clock)
+        #expect(try await again.object(Int.self, forKey: "n") == 1)
+        try await again.close()
+    }
+}
+
+@Suite struct SchemaTests {
+    /// Released steps are frozen. A change of the schema is a new file.
+    @Test(arguments: [("V001__store", 0)])
+    func releasedStepsDoNotChange(_ name: String, _ checksum: UInt64) throws {
+        let step = try #require(Migrations.all.first { $0.name == name })
+        #expect(XXHash64.hash(Array(step.sql.utf8)) == checksum)
+    }
+
+    @Test func stepsAreNumberedWithoutGaps() {
+        #expect(Migrations.all.map(\.version) == Array(1...Int32(Migrations.all.count)))
+        #expect(Migrations.all.allSatisfy { $0.name.hasPrefix("V00\($0.version)__") })
+    }
+
+    @Test func theApplicationIdentifierIsFrozen() {
+        #expect(Migrations.applicationID == 0x4846_5354)
+    }
+}
