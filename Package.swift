@@ -113,6 +113,17 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        .executableTarget(
+            name: "key-probe",
+            dependencies: ["Holdfast", "HoldfastTesting"],
+            path: "Tests/KeyProbe",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "CommandLineTests",
+            dependencies: ["SampleOrigin", "OfflineStore", "holdfast-cli", "cache-dump", "sample-origin", "key-probe"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "HTTPCacheSemanticsTests",
             dependencies: ["HTTPCacheSemantics", httpTypes],

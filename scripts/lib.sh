@@ -42,6 +42,13 @@ swift_() {
     swift "$command" --scratch-path "$scratch" "$@"
 }
 
+# A terminal shows progress in one line; anywhere else each of a thousand files would be a line: only errors there.
+if [ -t 1 ]; then
+    swift_progress=
+else
+    swift_progress=--quiet
+fi
+
 # make_temporary_folder: sets $temporary to a fresh folder. The script removes it in clean_up.
 make_temporary_folder() {
     temporary=$(mktemp -d "${TMPDIR:-/tmp}/holdfast.XXXXXX")

@@ -14,7 +14,7 @@ struct Body {
         guard let stream = try await store.body(of: entry) else {
             throw CommandFailure("The body of entry \(entry.id) is damaged, or was removed a moment ago.")
         }
-        for try await chunk in stream { try output.write(chunk.readableBytesView) }
+        for try await chunk in stream { try output.append(chunk.readableBytesView) }
     }
 
     /// The beginning of a body that is text; `nil` for any other, or when it cannot be read.

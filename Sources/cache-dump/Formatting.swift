@@ -46,7 +46,12 @@ enum Formatting {
     }
 
     static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.properties.generalCategory == .control || scalar.properties.generalCategory == .format
+        switch scalar.properties.generalCategory {
+        case .control: true
+        // These reverse what follows; the two joiners do no harm, and many scripts need them.
+        case .format: scalar != "\u{200C}" && scalar != "\u{200D}"
+        default: false
+        }
     }
 
     static func padded(_ text: String, to width: Int) -> String {

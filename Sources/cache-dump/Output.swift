@@ -23,22 +23,32 @@ struct Output {
     }
 
     /// Octets as they are.
-    mutating func write(_ octets: some Sequence<UInt8>) throws {
+    mutating func append(_ octets: some Sequence<UInt8>) throws {
         buffer.append(contentsOf: octets)
         if buffer.count >= Self.capacity { try flush() }
     }
 
     /// Writes out what is buffered; to be called once at the end.
+    ///
+    /// By the system's own call: `FileHandle` does not tell a closed pipe from a full disk.
     mutating func flush() throws {
         defer { buffer.removeAll(keepingCapacity: true) }
-        do {
-            try FileHandle.standardOutput.write(contentsOf: Data(buffer))
-        } catch let error as CocoaError where (error.underlying as? POSIXError)?.code == .EPIPE {
-            throw Closed()
-        } catch let error as POSIXError where error.code == .EPIPE {
-            throw Closed()
-        } catch {
-            throw CommandFailure("Writing to standard output failed: \(error.localizedDescription)")
+        try buffer.withUnsafeBytes { bytes in
+            var written = 0
+            while written < bytes.count {
+                let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
+                let count = systemWrite(STDOUT_FILENO, rest.baseAddress, rest.count)
+                if count >= 0 {
+                    written += count
+                } else if errno == EPIPE {
+                    throw Closed()
+                } else if errno != EINTR {
+                    throw CommandFailure("Writing to standard output failed: \(String(cString: strerror(errno))).")
+                }
+            }
         }
     }
 }
+
+/// `write(2)`, which has the name of a method here.
+private let systemWrite = write

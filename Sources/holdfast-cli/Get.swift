@@ -41,7 +41,7 @@ struct Get: AsyncParsableCommand {
     @Argument(help: "An absolute http or https URL.")
     var url: String
 
-    @Option(help: "The store's folder; made where there is none.")
+    @Option(help: "The store's folder; made where there is none, unless offline.")
     var store: String
 
     @Flag(help: "Open no socket: what is stored answers, or nothing does.")
@@ -72,23 +72,33 @@ struct Get: AsyncParsableCommand {
 
     func run() async throws {
         let head = try requestHead()
-        let client: CachingClient
         do {
-            client = try await CachingClient.open(
-                store: store,
-                configuration: .init(mode: offline ? .offline : .automatic),
-                logger: .standardError
-            )
+            try await withClient { client in try await deliver(head, through: client) }
+        } catch let error as CommandFailure {
+            throw error
         } catch {
             throw CommandFailure("\(error)")
         }
+    }
+
+    /// Offline, the store is opened for reading alone: also while a service writes it, and a mistyped path makes no store.
+    private func withClient(_ body: (CachingClient) async throws -> Void) async throws {
+        let logger = Logger.standardError
+        let store =
+            try await offline
+            ? CacheManager.openReadOnly(at: store, logger: logger) : CacheManager.open(at: store, logger: logger)
+        let transport = HTTPClientTransport(logger: logger)
+        let client = CachingClient(
+            store: store, transport: transport, configuration: .init(mode: offline ? .offline : .automatic), logger: logger)
         let outcome: Result<Void, any Error>
         do {
-            outcome = .success(try await deliver(head, through: client))
+            outcome = .success(try await body(client))
         } catch {
             outcome = .failure(error)
         }
-        try? await client.close()
+        try await client.close()
+        try await transport.shutDown()
+        try await store.close()
         try outcome.get()
     }
 
@@ -112,7 +122,8 @@ struct Get: AsyncParsableCommand {
         var delivered: StoredResponse.ID?
         var hasDelivered = false
         var failure: (any Error)?
-        for preference in strategy.preferences {
+        // Offline, the network's turn would be the store's once more.
+        for preference in offline ? [.storedOnly] : strategy.preferences {
             do {
                 let response = try await client.respond(to: CacheRequest(head: head, preference: preference))
                 Console.error(response.emissionLine)

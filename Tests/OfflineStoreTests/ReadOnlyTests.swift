@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+import NIOCore
 import OfflineStore
 import Testing
 
@@ -117,7 +118,9 @@ import Testing
         let reader = try await openReadOnly(folder.store, clock: clock)
         for index in 0..<200 {
             try await writer.store(draft(try cacheKey("/\(index % 10)"), at: clock.now()), [pattern(100_000)])
-            _ = try await reader.text(of: try cacheKey("/\(index % 10)"))
+            let response = try #require(try await reader.responses.lookup(try cacheKey("/\(index % 10)")).first)
+            let body = try await reader.responses.openBody(of: response)
+            #expect(try await body?.collect(upTo: 100_000).readableBytes == 100_000)
         }
         try await writer.settle()
         #expect(try await writer.statistics().logBytes < 8 << 20)

@@ -232,19 +232,23 @@ extension CacheManager {
     }
 }
 
-/// Octets that are not all alike, the same for the same seed.
+/// Octets that are not all alike, the same for the same seed; no two stretches of 4 KiB are equal.
 func pattern(_ count: Int, seed: UInt64 = 1) -> ByteBuffer {
-    var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
     var buffer = ByteBuffer()
-    buffer.reserveCapacity(count + 8)
+    buffer.reserveCapacity(count + 4096)
+    var number: UInt64 = 0
     while buffer.readableBytes < count {
-        state ^= state << 13
-        state ^= state >> 7
-        state ^= state << 17
-        buffer.writeInteger(state)
+        buffer.writeInteger(seed &+ number)
+        buffer.writeBytes(noise)
+        number += 1
     }
     return buffer.getSlice(at: 0, length: count) ?? ByteBuffer()
 }
+
+private let noise: [UInt8] = {
+    var generator = SeededGenerator(seed: 7)
+    return (0..<4088).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+}()
 
 func code(_ body: () async throws -> Void) async -> StoreError.Code? {
     do {

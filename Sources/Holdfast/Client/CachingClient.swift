@@ -97,11 +97,13 @@ public final class CachingClient: Sendable {
         self.configuration = configuration
         self.logger = logger
         self.onClose = onClose
+        let secret = store.credentialSecret
         self.engine = CacheEngine(
             store: store.responses,
             transport: transport,
             policy: CachePolicy(kind: .private),
-            credentialSecret: store.credentialSecret,
+            // A store that is closed has no secret any more, and nothing that could be found under it.
+            credentialSecret: secret.count >= 16 ? secret : (0..<32).map { _ in UInt8.random(in: 0...255) },
             mode: configuration.mode,
             clock: clock,
             logger: logger

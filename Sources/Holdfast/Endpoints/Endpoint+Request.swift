@@ -1,4 +1,4 @@
-import HTTPCache
+package import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
@@ -8,7 +8,7 @@ extension Endpoint {
     ///
     /// - Parameter defaults: what the client adds to every request; the endpoint's own fields and parameters win.
     /// - Throws: ``HoldfastError`` with code `invalidURL` or `encodingFailed`.
-    func request(defaults: RequestDefaults) throws -> CacheRequest {
+    package func request(defaults: RequestDefaults) throws -> CacheRequest {
         var query = defaults.parameters
         var fields = defaults.fields
         var content: (bytes: ByteBuffer, type: String)?

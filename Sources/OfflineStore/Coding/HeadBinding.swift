@@ -28,6 +28,14 @@ package struct HeadBinding: Sendable, Hashable {
         }
     }
 
+    /// A head's content with the checksum that ties it to this place.
+    func sealing(_ content: [UInt8]) -> [UInt8] {
+        var octets = content
+        octets.reserveCapacity(content.count + 8)
+        withUnsafeBytes(of: XXHash64.hash(content, seed: seed).littleEndian) { octets.append(contentsOf: $0) }
+        return octets
+    }
+
     /// The octets before the checksum, when it is theirs.
     static func verified(_ octets: UnsafeRawBufferPointer, seed: UInt64) -> UnsafeRawBufferPointer? {
         guard octets.count >= 8 else { return nil }

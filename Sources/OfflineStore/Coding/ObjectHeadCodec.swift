@@ -18,12 +18,16 @@ package enum ObjectHeadCodec {
 
     /// Encodes a head for its place.
     package static func encode(_ head: ObjectHead, binding: HeadBinding) -> [UInt8] {
+        binding.sealing(content(of: head))
+    }
+
+    /// What is encoded of a head whose place is not known yet.
+    static func content(of head: ObjectHead) -> [UInt8] {
         var writer = OctetWriter(reservingCapacity: 64)
         writer.write(version)
         writer.write(HeadBinding.Kind.object.rawValue)
         writer.write(prefixed: head.contentType)
         writer.write(prefixed: head.typeName)
-        writer.write(XXHash64.hash(writer.octets, seed: binding.seed))
         return writer.octets
     }
 

@@ -14,6 +14,11 @@ package enum StoredHeadCodec {
 
     /// Encodes a head for its place.
     package static func encode(_ head: StoredResponseHead, binding: HeadBinding) -> [UInt8] {
+        binding.sealing(content(of: head))
+    }
+
+    /// What is encoded of a head whose place is not known yet.
+    static func content(of head: StoredResponseHead) -> [UInt8] {
         var writer = OctetWriter(reservingCapacity: 512)
         writer.write(version)
         writer.write(HeadBinding.Kind.response.rawValue)
@@ -29,7 +34,6 @@ package enum StoredHeadCodec {
         writer.write(prefixed: head.status.reasonPhrase)
         write(head.selectingFields, to: &writer)
         write(head.fields, to: &writer)
-        writer.write(XXHash64.hash(writer.octets, seed: binding.seed))
         return writer.octets
     }
 
@@ -83,14 +87,14 @@ package enum StoredHeadCodec {
 
     private static func readFields(_ reader: inout OctetReader) -> HTTPFields? {
         guard let count = reader.read(UInt32.self), reader.remaining >= Int(count) * 8 else { return nil }
-        var fields = HTTPFields()
+        var fields: [HTTPField] = []
         fields.reserveCapacity(Int(count))
         for _ in 0..<count {
-            guard let rawName = reader.readPrefixedText(), let name = HTTPField.Name(rawName),
+            guard let rawName = reader.readPrefixedText(), let name = KnownFieldNames.name(rawName),
                 let value = reader.readPrefixed()
             else { return nil }
             fields.append(HTTPField(name: name, lenientValue: value))
         }
-        return fields
+        return HTTPFields(fields)
     }
 }

@@ -23,14 +23,17 @@ package enum VariantKey {
 
     /// The nominated names, in lower case and sorted.
     package static func names(of head: StoredResponseHead) -> [String] {
-        var names = Set(head.selectingFields.map(\.name.canonicalName))
+        var names = head.selectingFields.map(\.name.canonicalName)
         for value in head.fields[values: .vary] {
-            for name in value.split(separator: ",") {
-                let trimmed = name.drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }
-                    .reversed()
-                if !trimmed.isEmpty { names.insert(String(trimmed).lowercased()) }
+            for part in value.utf8.split(separator: UInt8(ascii: ",")) {
+                let name = part.filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
+                    .map { (65...90).contains($0) ? $0 | 0x20 : $0 }
+                if !name.isEmpty { names.append(String(decoding: name, as: UTF8.self)) }
             }
         }
-        return names.sorted()
+        names.sort()
+        return names.reduce(into: []) { unique, name in
+            if unique.last != name { unique.append(name) }
+        }
     }
 }

@@ -31,7 +31,6 @@ final class DatabaseState: Sendable {
     let leases = LeaseTable()
     let recency: RecencyLog
     let unfinished: SpaceReservation
-    let unfinished: SpaceReservation
     /// Responses stored under a smaller sequence number count as invalidated.
     let responseFloor: Atomic<Int64>
     /// Objects stored under a smaller sequence number count as expired.
@@ -52,7 +51,6 @@ final class DatabaseState: Sendable {
         guard let sipHash = SipHash(secret: secrets.key), secrets.credential.count >= 32 else { return nil }
         self.secrets = secrets
         self.limits = limits
-        unfinished = SpaceReservation(limit: limits.unfinished)
         unfinished = SpaceReservation(limit: limits.unfinished)
         self.sipHash = sipHash
         self.seam = seam

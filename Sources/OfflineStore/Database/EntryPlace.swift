@@ -34,6 +34,6 @@ struct EntryDraft: Sendable {
     var storedAt: Int64
     var expiresAt: Int64
     var bodyLength: Int64
-    /// The head for its place, which is known once its number is.
-    var head: @Sendable (HeadBinding) -> [UInt8]
+    /// The head without its checksum: its place is known once its number is.
+    var headContent: [UInt8]
 }

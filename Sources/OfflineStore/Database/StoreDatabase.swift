@@ -67,6 +67,7 @@ final class StoreDatabase: Sendable {
                 let version = Int32(truncatingIfNeeded: try connection.integer("PRAGMA user_version") ?? 0)
                 try checkVersion(version, path: path)
                 try DatabaseOpening.migrate(connection, from: version)
+                try connection.run("PRAGMA journal_mode = WAL")
                 return try Self.row(connection)
             }
             let state = try state(of: row, settings)

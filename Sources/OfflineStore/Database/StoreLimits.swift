@@ -28,6 +28,10 @@ struct StoreLimits: Sendable {
     var batch: Int
     /// Octets that bodies may take on disk before they have an entry and can be evicted.
     var unfinished: Int64 { max(maximumObject, budget / 4) }
+    /// Octets of a body that are on disk before it has an entry: none when one transaction takes them all.
+    func room(for length: Int64) -> Int64 {
+        length < Int64(transaction) ? 0 : length
+    }
     /// What the log may come to between two checkpoints, with the transaction that goes beyond.
     var log: Int64 { 2 * checkpoint + 2 * Int64(transaction) }
     var highWater: Int64 { budget / 100 * 95 }

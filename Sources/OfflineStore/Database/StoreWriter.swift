@@ -305,7 +305,9 @@ final class StoreWriter: Sendable {
     }
 
     func reportIfDamage(_ error: any Error) {
-        if SQLiteFailure(error)?.isDamage == true || (error as? StoreError)?.code == .damaged { events.damaged(self, error) }
+        if SQLiteFailure(error)?.isDamage == true || (error as? StoreError)?.code == .damaged {
+            events.damaged(self, error)
+        }
     }
 
     private func writtenPages(_ connection: Connection) -> Int64 {

@@ -5,8 +5,8 @@ extension WriteContext {
     /// - Parameter id: the number of the entry and of its body.
     func insert(_ draft: EntryDraft, id: Int64) throws {
         let wasPinned = try replace(draft)
-        let head = draft.head(
-            HeadBinding(entryID: id, keyHash: draft.keyHash, bodyID: id, bodyLength: draft.bodyLength)
+        let head = HeadBinding(entryID: id, keyHash: draft.keyHash, bodyID: id, bodyLength: draft.bodyLength).sealing(
+            draft.headContent
         )
         let size =
             Int64(draft.key.count + draft.variant.count + head.count) + draft.bodyLength + StoreLimits.entryOverhead
@@ -49,9 +49,12 @@ extension WriteContext {
         guard isThere != nil else { return false }
         // A 304 may bring another `Vary`: then this may now be the variant that another one was.
         _ = try replace(draft, except: place.id)
-        let head = draft.head(
-            HeadBinding(entryID: place.id, keyHash: draft.keyHash, bodyID: place.bodyID, bodyLength: place.bodyLength)
-        )
+        let head = HeadBinding(
+            entryID: place.id,
+            keyHash: draft.keyHash,
+            bodyID: place.bodyID,
+            bodyLength: place.bodyLength
+        ).sealing(draft.headContent)
         let size =
             Int64(draft.key.count + draft.variant.count + head.count) + place.bodyLength + StoreLimits.entryOverhead
         let statement = try connection.prepare(

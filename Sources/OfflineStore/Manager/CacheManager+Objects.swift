@@ -56,9 +56,15 @@ extension CacheManager {
             storedAt: now.milliseconds,
             expiresAt: expiry.instant(storedAt: now).milliseconds,
             bodyLength: Int64(octets.count),
-            head: { ObjectHeadCodec.encode(head, binding: $0) }
+            headContent: ObjectHeadCodec.content(of: head)
         )
-        let body = BodyWriter(core: core, database: database, name: "The object for the key '\(key)'")
+        let limits = database.state.limits
+        guard Int64(octets.count) <= limits.maximumObject else {
+            throw BodyWriter.tooLarge("The object for the key '\(key)'", length: Int64(octets.count), limits: limits)
+        }
+        let room = limits.room(for: Int64(octets.count))
+        await database.state.unfinished.reserveInTurn(room)
+        let body = BodyWriter(core: core, database: database, reserved: room) { "The object for the key '\(key)'" }
         try await body.append(ByteBuffer(bytes: octets))
         _ = try await body.finish { context, bodyID, _ in
             try context.insert(draft, id: bodyID)

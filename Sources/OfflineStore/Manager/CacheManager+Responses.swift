@@ -34,14 +34,21 @@ extension CacheManager {
             storedAt: now
         )
         let database = try core.database()
-        await database.writer?.admit()
-        guard let writer = try store.begin(draft, fence: nil) else {
+        guard let storeWriter = database.writer else { throw core.readOnlyError }
+        let limits = database.state.limits
+        let length = Int64(response.body.readableBytes)
+        guard length <= limits.maximumObject else {
             throw BodyWriter.tooLarge(
                 "The body for '\(key.components.target.redacted)'",
-                length: Int64(response.body.readableBytes),
-                limits: database.state.limits
+                length: length,
+                limits: limits
             )
         }
+        await storeWriter.admit()
+        let room = limits.room(for: length)
+        await database.state.unfinished.reserveInTurn(room)
+        // Without a fence: what the caller stores itself is no answer to an earlier request.
+        let writer = SQLiteResponseWriter(core: core, database: database, draft: draft, fence: nil, reserved: room)
         try await writer.append(response.body)
         _ = try await writer.finish()
     }

@@ -19,16 +19,17 @@ final class BodyWriter: Sendable {
 
     let core: StoreCore
     let database: StoreDatabase
-    private let name: String
+    /// Made when a message needs it.
+    private let describe: @Sendable () -> String
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - name: what is written, for messages.
     ///   - reserved: octets for which the caller took room already; they are this writer's to give back.
-    init(core: StoreCore, database: StoreDatabase, name: String, reserved: Int64 = 0) {
+    ///   - describe: what is written, for messages.
+    init(core: StoreCore, database: StoreDatabase, reserved: Int64, describe: @escaping @Sendable () -> String) {
         self.core = core
         self.database = database
-        self.name = name
+        self.describe = describe
         state = Mutex(State(reserved: reserved))
     }
 
@@ -49,7 +50,7 @@ final class BodyWriter: Sendable {
         guard database.state.unfinished.reserve(missing) else {
             throw StoreError(
                 code: .busy,
-                message: "\(name) is not stored: bodies that are being stored now take the whole "
+                message: "\(describe()) is not stored: bodies that are being stored now take the whole "
                     + "\(database.state.limits.unfinished) octets there are for them. Try again, or raise 'budget'."
             )
         }
@@ -65,7 +66,7 @@ final class BodyWriter: Sendable {
             if let failure = state.failure { throw failure }
             let length = state.written + Int64(state.tail.readableBytes) + Int64(chunk.readableBytes)
             if length > limits.maximumObject {
-                let error = Self.tooLarge(name, length: length, limits: limits)
+                let error = Self.tooLarge(describe(), length: length, limits: limits)
                 state.failure = error
                 throw error
             }
@@ -176,7 +177,7 @@ final class BodyWriter: Sendable {
         guard case .whole(var octets) = chunk else {
             throw StoreError(
                 code: .damaged,
-                message: "What was written of \(name) cannot be read back. Fetch it again."
+                message: "What was written cannot be read back. Fetch it again."
             )
         }
         octets.moveReaderIndex(forwardBy: Int(offset % size))

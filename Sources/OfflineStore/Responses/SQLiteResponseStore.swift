@@ -78,15 +78,19 @@ final class SQLiteResponseStore: ResponseStore {
         try begin(draft, fence: fence)
     }
 
-    func begin(_ draft: ResponseDraft, fence: InvalidationSequence?) throws -> (any ResponseWriter)? {
+    /// Begins to store a response of the engine's, or says that now is not the time.
+    private func begin(_ draft: ResponseDraft, fence: InvalidationSequence) throws -> (any ResponseWriter)? {
         let database = try core.database()
         guard let writer = database.writer else { throw core.readOnlyError }
         database.state.observe(draft.storedAt)
         let limits = database.state.limits
-        if let length = draft.expectedLength, length > limits.maximumObject { return nil }
-        // The disk is behind: the exchange goes on without the store. What the caller asked for itself waits instead.
-        if fence != nil, writer.pendingBytes > limits.pending { return nil }
-        return SQLiteResponseWriter(core: core, database: database, draft: draft, fence: fence)
+        let length = draft.expectedLength ?? 0
+        if length > limits.maximumObject { return nil }
+        // The disk is behind: the exchange goes on without the store. What the caller asks for itself waits instead.
+        if writer.pendingBytes > limits.pending { return nil }
+        let room = limits.room(for: length)
+        guard database.state.unfinished.reserve(room) else { return nil }
+        return SQLiteResponseWriter(core: core, database: database, draft: draft, fence: fence, reserved: room)
     }
 
     @concurrent

@@ -17,15 +17,19 @@ final class SQLiteResponseWriter: ResponseWriter {
     private let body: BodyWriter
     private let phase = Mutex(Phase.writing)
 
-    init(core: StoreCore, database: StoreDatabase, draft: ResponseDraft, fence: InvalidationSequence?) {
+    /// - Parameter reserved: octets for which room was taken.
+    init(
+        core: StoreCore,
+        database: StoreDatabase,
+        draft: ResponseDraft,
+        fence: InvalidationSequence?,
+        reserved: Int64
+    ) {
         self.draft = draft
         self.fence = fence
-        let target = draft.key.components.target.redacted
-        body = BodyWriter(
-            core: core,
-            database: database,
-            name: "The body for '\(draft.key.components.method) \(target)'"
-        )
+        body = BodyWriter(core: core, database: database, reserved: reserved) { [key = draft.key] in
+            "The body for '\(key.components.method) \(key.components.target.redacted)'"
+        }
     }
 
     @concurrent
@@ -97,13 +101,19 @@ final class SQLiteResponseWriter: ResponseWriter {
 }
 
 /// A response's row, but for what is known only at its end.
+///
+/// Everything that costs time is made here, outside the writer's transaction.
 struct ResponseEntry: Sendable {
     let keyHash: Int64
     let targetHash: Int64
     private let source: ResponseDraft
+    private let variant: [UInt8]
+    private let headContent: [UInt8]
 
     init(draft: ResponseDraft, state: DatabaseState) {
         source = draft
+        variant = VariantKey.octets(of: draft.head)
+        headContent = StoredHeadCodec.content(of: draft.head)
         keyHash = state.hash(draft.key.bytes, .responseKey)
         targetHash = state.hash(draft.key.components.target.canonicalBytes, .target)
     }
@@ -113,14 +123,14 @@ struct ResponseEntry: Sendable {
             kind: .response,
             keyHash: keyHash,
             key: source.key.bytes,
-            variant: VariantKey.octets(of: source.head),
+            variant: variant,
             targetHash: targetHash,
             isInvalidated: source.head.isInvalidated,
             isUsableStale: source.isUsableStale,
             storedAt: source.storedAt.milliseconds,
             expiresAt: source.freshUntil.milliseconds,
             bodyLength: bodyLength,
-            head: { [head = source.head] in StoredHeadCodec.encode(head, binding: $0) }
+            headContent: headContent
         )
     }
 }

@@ -1,0 +1,178 @@
+import Foundation
+import OfflineStore
+import SampleOrigin
+import Testing
+
+@Suite("holdfast get", .timeLimit(.minutes(3)))
+struct HoldfastGetTests {
+    private static let holdfast = Tool("holdfast")
+
+    /// An origin in this process, and a folder for a store.
+    private func withOrigin(_ body: (RunningOrigin, String) async throws -> Void) async throws {
+        try await TemporaryFolder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                try await body(origin, folder.appendingPathComponent("a.store").path)
+            }
+        }
+    }
+
+    @Test func twoProcessesShareWhatIsStoredAndTheSecondNeedsNoNetwork() async throws {
+        try await withOrigin { origin, store in
+            let url = origin.url("/moments?userID=harbour&page=1")
+            let first = try await Self.holdfast.run("get", url, "--store", store)
+            #expect(first.status == 0 && first.text.contains("harbour-25"))
+            #expect(first.error.contains("source=network status=200") && first.error.contains("fwd=uri-miss; stored"))
+            let second = try await Self.holdfast.run("get", url, "--store", store)
+            #expect(second.status == 0 && second.output == first.output)
+            #expect(second.error.contains("source=store") && second.error.contains("holdfast; hit"))
+            #expect(origin.requestCount == 1)
+            await origin.stop()
+            for arguments in [
+                ["--offline"], ["--strategy", "network-first"], ["--strategy", "stored-only"],
+                ["--strategy", "start-with", "--offline"],
+            ] {
+                let offline = try await Self.holdfast.run(arguments: ["get", url, "--store", store] + arguments)
+                #expect(offline.status == 0 && offline.output == first.output, "\(arguments): \(offline.error)")
+            }
+        }
+    }
+
+    @Test func startWithPrintsAnUnchangedBodyOnceAndAChangedOneTwice() async throws {
+        try await withOrigin { origin, store in
+            let url = origin.url("/moments?userID=harbour")
+            let get = ["get", url, "--store", store, "--strategy", "start-with"]
+            let first = try await Self.holdfast.run(arguments: get)
+            let second = try await Self.holdfast.run(arguments: get)
+            #expect(second.output == first.output)
+            #expect(second.error.contains("source=store") && second.error.contains("fwd-status=304"))
+            origin.force(.respond(fields: [("Cache-Control", "max-age=60")], body: "changed"))
+            let third = try await Self.holdfast.run(arguments: get)
+            #expect(third.text == first.text + "changed")
+        }
+    }
+
+    @Test func withoutABodyTheStatusIsOneAndTheReasonIsTold() async throws {
+        try await withOrigin { origin, store in
+            let url = origin.url("/moments?userID=harbour&token=hunter2")
+            let none = try await Self.holdfast.run("get", url, "--store", store, "--offline")
+            #expect(none.status == 1 && none.error.contains(store))
+            #expect(!FileManager.default.fileExists(atPath: store))
+            #expect(origin.acceptedConnections == 0)
+            _ = try await Self.holdfast.run("get", origin.url("/html"), "--store", store)
+            let connections = origin.acceptedConnections
+            let miss = try await Self.holdfast.run("get", url, "--store", store, "--offline")
+            #expect(miss.status == 1 && miss.output.isEmpty)
+            #expect(miss.error.contains("Nothing usable is stored") && !miss.error.contains("hunter2"))
+            #expect(origin.acceptedConnections == connections)
+            let broken = try await Self.holdfast.run(
+                "get",
+                origin.url("/truncated?announced=100000&sent=10"),
+                "--store",
+                store
+            )
+            #expect(broken.status == 1)
+            await origin.stop()
+            let gone = try await Self.holdfast.run("get", url, "--store", store)
+            #expect(gone.status == 1 && gone.error.contains(origin.authority) && !gone.error.contains("hunter2"))
+        }
+    }
+
+    @Test(arguments: [
+        ["get"], ["get", "nonsense", "--store", "x"], ["get", "http://a.example/"],
+        ["get", "http://u:p@a.example/", "--store", "x"],
+        ["get", "http://a.example/", "--store", "x", "--strategy", "guess"],
+        ["get", "http://a.example/", "--store", "x", "--header", "no colon"],
+        ["get", "http://a.example/", "--store", "x", "--header", "A: b\r\nC: d"], ["fetch"],
+    ])
+    func aWrongCommandLineIs64(arguments: [String]) async throws {
+        let outcome = try await Self.holdfast.run(arguments: arguments)
+        #expect(outcome.status == 64 && outcome.output.isEmpty && !outcome.error.isEmpty)
+    }
+
+    @Test func aFolderThatIsNoStoreIsLeftAsItIs() async throws {
+        try await TemporaryFolder.with { folder in
+            let file = folder.appendingPathComponent("letter.txt")
+            try Data("dear".utf8).write(to: file)
+            let outcome = try await Self.holdfast.run("get", "http://127.0.0.1:1/", "--store", folder.path)
+            #expect(outcome.status == 1 && outcome.error.contains(folder.path))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["letter.txt"])
+        }
+    }
+
+    @Test func fieldsAreSentAndCredentialsKeepResponsesApart() async throws {
+        try await withOrigin { origin, store in
+            let url = origin.url("/private")
+            for (token, expected) in [("alice", 1), ("bob", 2), ("alice", 2)] {
+                _ = try await Self.holdfast.run(
+                    "get",
+                    url,
+                    "--store",
+                    store,
+                    "--header",
+                    "Authorization: Bearer \(token)"
+                )
+                #expect(origin.requestCount == expected)
+            }
+            #expect(origin.requests.map { $0["authorization"] } == ["Bearer alice", "Bearer bob"])
+        }
+    }
+
+    @Test func offlineReadsAStoreThatAnotherProcessIsWriting() async throws {
+        try await withOrigin { origin, store in
+            let url = origin.url("/moments?userID=harbour")
+            let first = try await Self.holdfast.run("get", url, "--store", store)
+            let writer = try await CacheManager.open(at: store)
+            let offline = try await Self.holdfast.run("get", url, "--store", store, "--offline")
+            #expect(offline.status == 0 && offline.output == first.output)
+            let second = try await Self.holdfast.run("get", url, "--store", store)
+            #expect(second.status == 1 && second.error.contains("\(ProcessInfo.processInfo.processIdentifier)"))
+            try await writer.close()
+        }
+    }
+
+    @Test func helpExplainsEveryOption() async throws {
+        let outcome = try await Self.holdfast.run("get", "--help")
+        #expect(outcome.status == 0)
+        for text in ["--store", "--offline", "--strategy", "start-with", "--header", "stderr", "exit status"] {
+            #expect(outcome.text.contains(text), "\(text)")
+        }
+    }
+
+    /// DESIGN §3: dictionaries never leak their order.
+    @Test func theSameRequestHasTheSameKeyInEveryProcess() async throws {
+        var keys: Set<String> = []
+        var orders: Set<String> = []
+        for _ in 0..<5 {
+            let lines = try await Tool("key-probe").run().lines
+            keys.insert(try #require(lines.first { $0.hasPrefix("key: ") }))
+            orders.insert(try #require(lines.first { $0.hasPrefix("order: ") }))
+        }
+        #expect(keys.count == 1)
+        #expect(keys.first.map { $0.count > 1000 } == true)
+        // Had all five processes given the parameters in one order, this test would have shown nothing.
+        #expect(orders.count > 1)
+    }
+
+    @Test func aKilledProcessLeavesAStoreThatAnswers() async throws {
+        try await withOrigin { origin, store in
+            let kept = origin.url("/bytes/100000?seed=1")
+            let body = try await Self.holdfast.run("get", kept, "--store", store).output
+            let gate = Gate()
+            origin.force(.holdBody(after: 5_000_000, gate), path: "/bytes/9000000")
+            let process = Process()
+            process.executableURL = try Self.holdfast.url
+            process.arguments = ["get", origin.url("/bytes/9000000"), "--store", store]
+            process.standardOutput = FileHandle.nullDevice
+            process.standardError = FileHandle.nullDevice
+            try await process.runToEnd {
+                while origin.requestCount < 2 { await Task.yield() }
+                kill(process.processIdentifier, SIGKILL)
+            }
+            gate.open()
+            let offline = try await Self.holdfast.run("get", kept, "--store", store, "--offline")
+            #expect(offline.status == 0 && offline.output == body)
+            let half = try await Self.holdfast.run("get", origin.url("/bytes/9000000"), "--store", store, "--offline")
+            #expect(half.status == 1 && half.output.isEmpty)
+        }
+    }
+}

@@ -1,0 +1,29 @@
+import Holdfast
+import HoldfastTesting
+
+// Prints the cache key of one request with many parameters, given in an order that differs from process to process: a test runs it several times and compares.
+
+struct Probe: Endpoint {
+    let baseURL = "https://a.example/v1"
+    let path = "/search"
+    let method = HTTPRequest.Method.post
+    let task: HTTPTask
+    let storage = CacheRequest.Storage.expiring(.never)
+}
+
+// A dictionary's order is random in each process.
+let values = Dictionary(
+    uniqueKeysWithValues: (0..<50).map {
+        ("p\($0)", ParameterValue.object(["b": 1, "a": ["x": true, "w": [1, "2", nil]]]))
+    }
+)
+let probe = Probe(task: .parameters(url: Parameters(values), body: Parameters(values)))
+let request = try probe.request(defaults: RequestDefaults(parameters: ["api_key": "k", "locale": "en"]))
+let engine = CacheEngine(
+    store: InMemoryResponseStore(),
+    transport: ScriptedTransport(),
+    credentialSecret: [UInt8](repeating: 1, count: 32),
+    logger: Logger(label: "key-probe")
+)
+print("key:", (engine.key(for: request)?.bytes ?? []).map { String($0, radix: 16) }.joined())
+print("order:", values.keys.joined(separator: " "))
