@@ -65,8 +65,7 @@ let package = Package(
         .target(
             name: "OfflineStore",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", grdb, grdbSQLite, httpTypes, nioCore,
-                crypto, logging,
+                "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", grdb, grdbSQLite, httpTypes, nioCore, logging,
             ],
             swiftSettings: settings
         ),

@@ -89,7 +89,11 @@ struct Get: AsyncParsableCommand {
             ? CacheManager.openReadOnly(at: store, logger: logger) : CacheManager.open(at: store, logger: logger)
         let transport = HTTPClientTransport(logger: logger)
         let client = CachingClient(
-            store: store, transport: transport, configuration: .init(mode: offline ? .offline : .automatic), logger: logger)
+            store: store,
+            transport: transport,
+            configuration: .init(mode: offline ? .offline : .automatic),
+            logger: logger
+        )
         let outcome: Result<Void, any Error>
         do {
             outcome = .success(try await body(client))

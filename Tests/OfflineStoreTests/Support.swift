@@ -133,6 +133,7 @@ func runSQL(_ path: String, _ sql: String) throws {
     var connection: OpaquePointer?
     guard sqlite3_open(path, &connection) == SQLITE_OK else { throw TestFailure("sqlite3_open \(path)") }
     defer { sqlite3_close(connection) }
+    sqlite3_busy_timeout(connection, 10_000)
     guard sqlite3_exec(connection, sql, nil, nil, nil) == SQLITE_OK else {
         throw TestFailure("\(sql): \(String(cString: sqlite3_errmsg(connection)))")
     }
@@ -144,6 +145,7 @@ func queryInteger(_ path: String, _ sql: String) throws -> Int64 {
         throw TestFailure("sqlite3_open \(path)")
     }
     defer { sqlite3_close(connection) }
+    sqlite3_busy_timeout(connection, 10_000)
     var statement: OpaquePointer?
     guard sqlite3_prepare_v2(connection, sql, -1, &statement, nil) == SQLITE_OK else {
         throw TestFailure("\(sql): \(String(cString: sqlite3_errmsg(connection)))")

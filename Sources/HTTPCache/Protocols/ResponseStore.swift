@@ -32,7 +32,7 @@ public protocol ResponseStore: Sendable {
     ///
     /// - Parameter fence: ``invalidationSequence`` as it was before the request was sent. If the response's target was invalidated
     ///   after it, the response is not stored.
-    /// - Returns: `nil` when the store declines (too large for the budget, say).
+    /// - Returns: `nil` when the store declines: too large for the budget, opened for reading alone, its disk is behind.
     func beginWrite(_ draft: ResponseDraft, fence: InvalidationSequence) async throws -> (any ResponseWriter)?
 
     /// Replaces a stored response's head after a 304 (RFC 9111 §4.3.4), unless it was invalidated after `fence`, or is gone.

@@ -1,7 +1,7 @@
 /// What the writer remembers between transactions.
 ///
-/// `@unchecked Sendable`: every access happens on the writer connection's serial dispatch queue, inside `StoreWriter.drain` or inside
-/// a synchronous write of ``StoreWriter/close()``, so there are never two at a time.
+/// `@unchecked Sendable`: every access happens on the writer connection's serial dispatch queue (in `StoreWriter.drain`, in the
+/// synchronous writes of `StoreWriter.close` and of opening a database), so there are never two at a time.
 final class WriterMemory: @unchecked Sendable {
     /// The next number for an entry and its body.
     var nextID: Int64

@@ -81,7 +81,8 @@ final class SQLiteResponseStore: ResponseStore {
     /// Begins to store a response of the engine's, or says that now is not the time.
     private func begin(_ draft: ResponseDraft, fence: InvalidationSequence) throws -> (any ResponseWriter)? {
         let database = try core.database()
-        guard let writer = database.writer else { throw core.readOnlyError }
+        // Opened for reading alone: what passes is not stored, and that is no failure.
+        guard let writer = database.writer else { return nil }
         database.state.observe(draft.storedAt)
         let limits = database.state.limits
         let length = draft.expectedLength ?? 0
@@ -102,6 +103,7 @@ final class SQLiteResponseStore: ResponseStore {
         fence: InvalidationSequence
     ) async throws -> StoredResponse? {
         let database = try core.database()
+        guard database.writer != nil else { return nil }
         let entry = ResponseEntry(
             draft: ResponseDraft(
                 key: response.key,
