@@ -15,7 +15,7 @@ public final class CacheEngine: Sendable {
     let logger: Logger
     let metrics = ExchangeMetrics()
     let fills = FillRegistry()
-    private let partitions: CredentialPartition
+    let partitions: CredentialPartition
     private let currentMode: Mutex<OfflineMode>
 
     /// - Parameters:
@@ -53,8 +53,10 @@ public final class CacheEngine: Sendable {
     /// It returns when the head is known; the body streams after it. Cancelling the calling task ends this exchange, and the fetch
     /// behind it if nobody else waits for that.
     /// - Throws: ``ExchangeError``, or `CancellationError`.
+    @concurrent
     public func respond(to request: CacheRequest) async throws -> CacheResponse {
         do {
+            guard !fills.isClosed else { throw ExchangeError.shutDown(request.head) }
             let response = try await exchange(request)
             metrics.record(response)
             logger.debug(
@@ -97,7 +99,8 @@ public final class CacheEngine: Sendable {
         guard let target = TargetURI(request: request.head) else {
             throw ExchangeError(
                 code: .invalidTarget,
-                message: "'\(request.head.origin)\(request.head.path ?? "")' is no http or https target.",
+                message:
+                    "'\(Redaction.uriText(request.head.origin + (request.head.path ?? "")))' is no http or https target.",
                 status: 400,
                 outcome: CacheOutcome()
             )
@@ -112,13 +115,10 @@ public final class CacheEngine: Sendable {
 
 extension CacheRequest {
     /// Whether a stored response may answer: GET, HEAD, and what is keyed with its content.
+    ///
+    /// Content that is read once cannot be in the key, so such a request has none.
     var isKeyed: Bool {
-        switch head.method {
-        case .get, .head: return true
-        default:
-            guard isContentKeyed else { return false }
-            if case .stream = body { return false }
-            return true
-        }
+        if case .stream = body { return false }
+        return head.method == .get || head.method == .head || isContentKeyed
     }
 }

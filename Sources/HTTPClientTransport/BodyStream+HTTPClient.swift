@@ -6,8 +6,10 @@ import Synchronization
 
 extension BodyStream {
     /// The body of a response as it comes off the wire, readable once; what breaks it off is a ``TransportError``.
-    init(_ response: HTTPClientResponse, origin: String) {
-        let length = response.headers["content-length"].first.flatMap { Int64($0) }
+    ///
+    /// - Parameter length: where it is not what `Content-Length` says.
+    init(_ response: HTTPClientResponse, length: Int64?, origin: String) {
+        let length = length ?? response.headers["content-length"].first.flatMap { Int64($0) }
         let isStarted = StartedFlag()
         self.init(length: length) {
             guard isStarted.start() else { return { throw BodyStreamError.alreadyRead } }

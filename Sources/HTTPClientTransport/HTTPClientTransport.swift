@@ -38,6 +38,12 @@ public final class HTTPClientTransport: Transport {
         }
     }
 
+    /// Fields that belong to the connection or name the target a second time: they are the client's to set, or an answer would be stored
+    /// under a target that it is not from. RFC 9110 §7.6.1, §7.2
+    private static let framing: Set<String> = [
+        "connection", "content-length", "host", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade",
+    ]
+
     private let client: HTTPClient
     private let isShutDown = Atomic(false)
     private let logger: Logger
@@ -91,7 +97,9 @@ public final class HTTPClientTransport: Transport {
         }
         var outgoing = HTTPClientRequest(url: target.uri)
         outgoing.method = HTTPMethod(rawValue: request.head.method.rawValue)
-        for field in request.head.headerFields { outgoing.headers.add(name: field.name.rawName, value: field.value) }
+        for field in request.head.headerFields where !Self.framing.contains(field.name.canonicalName) {
+            outgoing.headers.add(name: field.name.rawName, value: field.value)
+        }
         if let body = request.body { outgoing.body = body.clientBody }
         let response: HTTPClientResponse
         do {
@@ -99,10 +107,15 @@ public final class HTTPClientTransport: Transport {
         } catch {
             throw TransportError(error, origin: "\(target.scheme)://\(target.authority)")
         }
-        return TransportResponse(
-            head: HTTPResponse(response),
-            body: BodyStream(response, origin: "\(target.scheme)://\(target.authority)")
+        let head = HTTPResponse(response)
+        // Content-Length of an answer without content is about something else. RFC 9110 §8.6
+        let isWithoutContent = request.head.method == .head || head.status.code == 204 || head.status.code == 304
+        let body = BodyStream(
+            response,
+            length: isWithoutContent ? 0 : nil,
+            origin: "\(target.scheme)://\(target.authority)"
         )
+        return TransportResponse(head: head, body: body)
     }
 }
 

@@ -66,6 +66,15 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
 }
 
 extension HoldfastError {
+    /// Whether it says that the origin could not answer, rather than what it answered.
+    var isOfTheNetwork: Bool {
+        switch code {
+        case .originUnreachable, .truncated, .transportFailed: true
+        case .status: status?.kind == .serverError
+        default: false
+        }
+    }
+
     /// The error as the request layer names it.
     init(_ error: any Error, target: String) {
         switch error {

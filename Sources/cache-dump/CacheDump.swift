@@ -26,6 +26,14 @@ struct CacheDump: AsyncParsableCommand {
     static func main() async {
         // Whoever reads the output may stop reading ('| head'): that ends the output, not the process.
         signal(SIGPIPE, SIG_IGN)
+        // Descriptors that the caller closed would be given to the first files that are opened, and output would go there.
+        while true {
+            let descriptor = open("/dev/null", O_RDWR)
+            if descriptor < 0 || descriptor > STDERR_FILENO {
+                close(descriptor)
+                break
+            }
+        }
         do {
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {

@@ -98,7 +98,9 @@ struct EntryDetails: Encodable {
     private var bodyLines: [String] {
         if let bodyProblem { return ["", "body cannot be read", "  \(bodyProblem)"] }
         guard let preview else { return [] }
-        let lines = preview.text.split(separator: "\n", omittingEmptySubsequences: false)
+        var lines = preview.text.split(separator: "\n", omittingEmptySubsequences: false)
+        // Text files end with a line end, which begins no line of its own.
+        if lines.last?.isEmpty == true { lines.removeLast() }
         return [
             "", preview.isWhole ? "body" : "body, its first \(preview.text.utf8.count) bytes ('--body' writes all)",
         ]

@@ -22,7 +22,7 @@ struct List: AsyncParsableCommand {
 
             EXAMPLES
               cache-dump list feed.store --kind responses --limit 20
-              cache-dump list feed.store --format json | jq -r 'select(.state == "stale").url'
+              cache-dump list feed.store --format json | jq -r .url
             """
     )
 

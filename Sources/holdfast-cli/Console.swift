@@ -45,6 +45,9 @@ enum Console {
                 rest = rest.dropFirst(count)
             } else if errno == EPIPE {
                 throw Closed()
+            } else if errno == EAGAIN {
+                var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&ready, 1, -1)
             } else if errno != EINTR {
                 throw CommandFailure("Writing the body failed: \(String(cString: strerror(errno))).")
             }

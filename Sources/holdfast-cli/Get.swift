@@ -74,7 +74,7 @@ struct Get: AsyncParsableCommand {
         let head = try requestHead()
         do {
             try await withClient { client in try await deliver(head, through: client) }
-        } catch let error as CommandFailure {
+        } catch let error where error is CommandFailure || error is ExitCode {
             throw error
         } catch {
             throw CommandFailure("\(error)")
@@ -125,7 +125,6 @@ struct Get: AsyncParsableCommand {
     private func deliver(_ head: HTTPRequest, through client: CachingClient) async throws {
         var delivered: StoredResponse.ID?
         var hasDelivered = false
-        var failure: (any Error)?
         // Offline, the network's turn would be the store's once more.
         for preference in offline ? [.storedOnly] : strategy.preferences {
             do {
@@ -137,15 +136,24 @@ struct Get: AsyncParsableCommand {
                 delivered = response.stored?.bodyID
                 hasDelivered = true
             } catch is Console.Closed {
-                return
-            } catch let error as ExchangeError where error.code == .offlineMiss && strategy == .startWith {
-                failure = error
+                // Whoever reads has enough, and knows it; but the body was not delivered.
+                throw ExitCode.failure
+            } catch let error as ExchangeError where strategy == .startWith && preference == .storedOnly && error.isMiss
+            {
+                continue
+            } catch let error as ExchangeError where hasDelivered {
+                Console.error("\(error)")
             } catch {
                 throw CommandFailure("\(error)")
             }
         }
-        if !hasDelivered { throw CommandFailure(failure.map { "\($0)" } ?? "No body was delivered.") }
+        if !hasDelivered { throw CommandFailure("No body was delivered.") }
     }
+}
+
+extension ExchangeError {
+    /// Nothing in the store may answer.
+    fileprivate var isMiss: Bool { code == .offlineMiss || code == .staleForbidden }
 }
 
 extension CacheResponse {

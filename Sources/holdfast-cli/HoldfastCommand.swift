@@ -24,6 +24,14 @@ struct HoldfastCommand: AsyncParsableCommand {
     static func main() async {
         // Whoever reads the output may stop reading: that is an error of a write, not the end of the process.
         signal(SIGPIPE, SIG_IGN)
+        // Descriptors that the caller closed would be given to the first files and sockets that are opened, and output would go there.
+        while true {
+            let descriptor = open("/dev/null", O_RDWR)
+            if descriptor < 0 || descriptor > STDERR_FILENO {
+                close(descriptor)
+                break
+            }
+        }
         do {
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {

@@ -130,6 +130,26 @@ struct HoldfastGetTests {
         }
     }
 
+    @Test func startWithAsksTheNetworkWhereWhatIsStoredMayNotAnswer() async throws {
+        try await withOrigin { origin, store in
+            let get = ["get", origin.url("/no-cache"), "--store", store, "--strategy", "start-with"]
+            for count in 1...2 {
+                let outcome = try await Self.holdfast.run(arguments: get)
+                #expect(outcome.status == 0 && !outcome.output.isEmpty && origin.requestCount == count)
+            }
+        }
+    }
+
+    @Test func startWithDeliversWhatIsStoredWhenTheOriginIsDown() async throws {
+        try await withOrigin { origin, store in
+            let get = ["get", origin.url("/moments?userID=harbour"), "--store", store, "--strategy", "start-with"]
+            let first = try await Self.holdfast.run(arguments: get)
+            await origin.stop()
+            let second = try await Self.holdfast.run(arguments: get)
+            #expect(second.status == 0 && second.output == first.output && second.error.contains("No connection"))
+        }
+    }
+
     @Test func helpExplainsEveryOption() async throws {
         let outcome = try await Self.holdfast.run("get", "--help")
         #expect(outcome.status == 0)
@@ -159,15 +179,18 @@ struct HoldfastGetTests {
             let body = try await Self.holdfast.run("get", kept, "--store", store).output
             let gate = Gate()
             origin.force(.holdBody(after: 5_000_000, gate), path: "/bytes/9000000")
-            let process = Process()
-            process.executableURL = try Self.holdfast.url
-            process.arguments = ["get", origin.url("/bytes/9000000"), "--store", store]
-            process.standardOutput = FileHandle.nullDevice
-            process.standardError = FileHandle.nullDevice
-            try await process.runToEnd {
+            let null = FileHandle.nullDevice.fileDescriptor
+            let process = try ChildProcess(
+                Self.holdfast.url,
+                ["get", origin.url("/bytes/9000000"), "--store", store],
+                output: null,
+                error: null
+            )
+            let ending = try await process.end {
                 while origin.requestCount < 2 { await Task.yield() }
-                kill(process.processIdentifier, SIGKILL)
+                kill(process.identifier, SIGKILL)
             }
+            #expect(ending.wasKilled)
             gate.open()
             let offline = try await Self.holdfast.run("get", kept, "--store", store, "--offline")
             #expect(offline.status == 0 && offline.output == body)

@@ -32,39 +32,43 @@ struct SampleOriginCommandTests {
     @Test(arguments: [SIGTERM, SIGINT])
     func printsOneLineWhenReadyAndEndsOnSignals(signal: Int32) async throws {
         let pipe = Pipe()
-        let process = Process()
-        process.executableURL = try Tool.sampleOrigin.url
-        process.arguments = ["--quiet"]
-        process.standardOutput = pipe
-        process.standardError = FileHandle.nullDevice
+        let process = try ChildProcess(
+            Tool.sampleOrigin.url,
+            ["--quiet"],
+            output: pipe.fileHandleForWriting.fileDescriptor,
+            error: FileHandle.nullDevice.fileDescriptor
+        )
+        try pipe.fileHandleForWriting.close()
         let output = OutputReader(pipe)
-        try await process.runToEnd {
+        let ending = try await process.end {
             let line = await output.firstLine()
             #expect(line.wholeMatch(of: /sample-origin listening on http:\/\/127\.0\.0\.1:\d+\n/) != nil)
             // A connection in the middle of a request must not hold the end up.
             let port = try #require(line.split(separator: ":").last.flatMap { Int($0.dropLast()) })
             let connection = try LoopbackConnection(port: port)
             connection.send("GET /slow?milliseconds=30000 HTTP/1.1\r\nHost: x\r\n\r\n")
-            kill(process.processIdentifier, signal)
+            kill(process.identifier, signal)
         }
-        #expect(process.terminationStatus == 0)
-        #expect(process.terminationReason == .exit)
+        #expect(ending.status == 0 && !ending.wasKilled)
         #expect(await output.rest() == "")
     }
 
     @Test func takenPortIsAClearError() async throws {
         let pipe = Pipe()
-        let process = Process()
-        process.executableURL = try Tool.sampleOrigin.url
-        process.arguments = ["--quiet"]
-        process.standardOutput = pipe
+        let process = try ChildProcess(
+            Tool.sampleOrigin.url,
+            ["--quiet"],
+            output: pipe.fileHandleForWriting.fileDescriptor,
+            error: FileHandle.standardError.fileDescriptor
+        )
+        try pipe.fileHandleForWriting.close()
         let output = OutputReader(pipe)
-        try await process.runToEnd {
+        _ = try await process.end {
             let port = try #require(await output.firstLine().split(separator: ":").last).dropLast()
             let second = try await Tool.sampleOrigin.run("--port", String(port))
             #expect(second.status == 1)
             #expect(second.error.contains("'127.0.0.1:\(port)': another process listens there"))
-            process.terminate()
+            kill(process.identifier, SIGTERM)
         }
     }
 }

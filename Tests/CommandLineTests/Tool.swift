@@ -58,43 +58,21 @@ struct Tool {
             // Files, not pipes: a process that writes much is never blocked by a test that does not read.
             try Data().write(to: outputURL)
             try Data().write(to: errorURL)
-            let process = Process()
-            process.executableURL = try url
-            process.arguments = arguments
-            process.standardInput = FileHandle.nullDevice
-            process.standardOutput = try output ?? FileHandle(forWritingTo: outputURL)
-            process.standardError = try FileHandle(forWritingTo: errorURL)
-            try await process.runToEnd()
+            let errorFile = try FileHandle(forWritingTo: errorURL)
+            let outputFile = try output ?? FileHandle(forWritingTo: outputURL)
+            let process = try ChildProcess(
+                url,
+                arguments,
+                output: outputFile.fileDescriptor,
+                error: errorFile.fileDescriptor
+            )
+            let ending = try await process.end()
             return Outcome(
-                status: process.terminationStatus,
-                wasKilled: process.terminationReason == .uncaughtSignal,
+                status: ending.status,
+                wasKilled: ending.wasKilled,
                 output: try Data(contentsOf: outputURL),
                 error: String(decoding: try Data(contentsOf: errorURL), as: UTF8.self)
             )
-        }
-    }
-}
-
-extension Process {
-    /// Starts the process and returns when it has ended.
-    func runToEnd(afterStart: () async throws -> Void = {}) async throws {
-        let (ended, continuation) = AsyncStream<Void>.makeStream()
-        terminationHandler = { _ in continuation.finish() }
-        try run()
-        let identifier = processIdentifier
-        try await withTaskCancellationHandler {
-            do {
-                try await afterStart()
-            } catch {
-                kill(identifier, SIGKILL)
-                for await _ in ended {}
-                throw error
-            }
-            for await _ in ended {}
-            // A cancelled task stops waiting before the process has ended.
-            if isRunning { waitUntilExit() }
-        } onCancel: {
-            kill(identifier, SIGKILL)
         }
     }
 }

@@ -71,6 +71,10 @@ import Testing
         #expect(text == #"{"a":9223372036854775807,"b":18446744073709551615,"c":-9223372036854775808}"#)
     }
 
+    @Test func theExponentOfANumberIsEscapedInAQuery() throws {
+        #expect(try URLParameterEncoder().query(["x": 1e21]) == "x=1e%2B21")
+    }
+
     @Test func whatCannotBeEncodedIsAnError() {
         for number in [Double.nan, .infinity] {
             #expect(throws: HoldfastError.self) { try JSONParameterEncoder().encode(["x": .number(number)]) }

@@ -6,14 +6,14 @@ import Testing
 @Suite("Content")
 struct ContentTests {
     @Test(arguments: [
-        ("de", "Guten Tag\n"), ("de-AT, en;q=0.5", "Guten Tag\n"), ("en;q=0.5, fr", "Bonjour\n"), ("sv", "Good day\n"),
-        ("fr;q=0, de;q=0.1", "Guten Tag\n"), ("", "Good day\n"),
+        ("de", "Guten Tag"), ("de-AT, en;q=0.5", "Guten Tag"), ("en;q=0.5, fr", "Bonjour"), ("sv", "Good day"),
+        ("fr;q=0, de;q=0.1", "Guten Tag"), ("", "Good day"),
     ])
     func greetingDependsOnLanguageAndSaysSo(accepted: String, text: String) async throws {
         let answer = try await SampleOrigin.withOrigin {
             try await RawClient.get("/greeting", fields: [("Accept-Language", accepted)], to: $0)
         }
-        #expect(answer.text == text)
+        #expect(answer.text == text + "\n")
         #expect(answer["Vary"] == "Accept-Language")
     }
 

@@ -90,7 +90,7 @@ struct GraphQLTests {
     }
 
     @Test(arguments: [
-        "", "{", "{}", "query", "{ a(", "{ a(b: ) }", "\"", "{ ...F }", "{ a } }", "?", "{ a(b: \"\n\") }",
+        "", "{", "{}", "query", "{ a(", "{ a(b: ) }", "\"", "{ ...F }", "{ a } }", "?", "{ a(b: \"\\q\") }",
     ])
     func unreadableQueryIsA400ThatSaysWhy(query: String) async throws {
         try await SampleOrigin.withOrigin { origin in
@@ -98,6 +98,11 @@ struct GraphQLTests {
             #expect(answer.status == 400)
             #expect(answer.text.contains("The query cannot be read: "))
         }
+    }
+
+    @Test func stringThatSpansLinesIsA400() async throws {
+        let answer = try await SampleOrigin.withOrigin { try await post("{ a(b: \"\n\") }", to: $0) }
+        #expect(answer.status == 400)
     }
 
     @Test func bodyThatIsNoJSONIsA400() async throws {

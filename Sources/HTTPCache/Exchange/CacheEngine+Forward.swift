@@ -8,7 +8,7 @@ extension CacheEngine {
     /// A success of an unsafe method invalidates what is stored for its target, before the caller sees the answer. RFC 9111 §4.4
     func forward(_ request: CacheRequest, to target: TargetURI) async throws -> CacheResponse {
         let reason: CacheOutcome.ForwardReason = request.isKeyed ? .bypass : .method
-        guard mode != .offline, request.preference != .storedOnly else {
+        guard mode != .offline, request.preference != .storedOnly, !policy.isOnlyIfCached(request.head) else {
             throw ExchangeError(
                 code: .offlineMiss,
                 message: "'\(request.head.method) \(target.redacted)' needs the origin, and "
@@ -22,7 +22,13 @@ extension CacheEngine {
             response = try await transport.send(request.transportRequest)
         } catch {
             try Task.checkCancellation()
-            let machine = ExchangeMachine(request: request, mode: mode, policy: policy, now: clock.now())
+            let machine = ExchangeMachine(
+                request: request,
+                selecting: request.head,
+                mode: mode,
+                policy: policy,
+                now: clock.now()
+            )
             guard case .refuse(var refusal) = machine.originFailed(error) else { throw error }
             refusal.outcome.forward = reason
             throw refusal

@@ -4,9 +4,12 @@ import HTTPTypes
 import NIOCore
 
 extension CacheRequest {
-    /// The content as it goes into the key; `nil` for GET and HEAD, whose content has no meaning and is not in the key. RFC 9110 §9.3.1
+    /// The content as it goes into the key.
+    ///
+    /// `nil` for GET and HEAD without content. With it they are keyed by it: what is sent is what was keyed (RFC 9110 §9.3.1 gives such
+    /// content no meaning, but servers that read it exist).
     var keyContent: CacheKey.Content? {
-        guard isContentKeyed, head.method != .get, head.method != .head else { return nil }
+        guard isContentKeyed || hasContent else { return nil }
         var hash = SHA256()
         if case .buffer(let buffer) = body {
             buffer.withUnsafeReadableBytes { hash.update(bufferPointer: $0) }
@@ -16,5 +19,9 @@ extension CacheRequest {
             coding: head.headerFields[.contentEncoding],
             sha256: Array(hash.finalize())
         )
+    }
+
+    private var hasContent: Bool {
+        if case .buffer(let buffer) = body { buffer.readableBytes > 0 } else { false }
     }
 }

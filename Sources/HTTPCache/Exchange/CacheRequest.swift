@@ -42,6 +42,8 @@ public struct CacheRequest: Sendable {
     public var storage: Storage
     /// Whether the content is part of the key, so that a response to POST may be stored (QUERY always is keyed so). RFC 9111 §2, RFC 10008
     public var keysContent: Bool
+    /// Nothing stored may answer or be validated, but the response is stored as ever: for a stored response that turned out damaged.
+    package var ignoresStored = false
 
     /// A request with the defaults of RFC 9111.
     public init(

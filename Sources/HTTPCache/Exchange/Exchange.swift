@@ -7,6 +7,7 @@ struct Exchange {
     let request: CacheRequest
     let key: CacheKey
     let now: Timestamp
+    private let selecting: HTTPRequest
     private var machine: ExchangeMachine
 
     init(engine: CacheEngine, request: CacheRequest, key: CacheKey, mode: OfflineMode, now: Timestamp) {
@@ -14,7 +15,14 @@ struct Exchange {
         self.request = request
         self.key = key
         self.now = now
-        self.machine = ExchangeMachine(request: request, mode: mode, policy: engine.policy, now: now)
+        self.selecting = engine.partitions.selecting(request.head)
+        self.machine = ExchangeMachine(
+            request: request,
+            selecting: selecting,
+            mode: mode,
+            policy: engine.policy,
+            now: now
+        )
     }
 
     /// Lookups of one exchange before it stops waiting for other fills' results and asks the origin.
@@ -28,6 +36,10 @@ struct Exchange {
             let fence = engine.store.invalidationSequence
             var candidates = await lookup()
             lookups += 1
+            let hasStoredSuccess = candidates.contains {
+                $0.head.status.code < 400 && engine.policy.matchesVariant($0.head, selecting)
+            }
+            if request.ignoresStored { candidates = [] }
             var action = machine.lookedUp(candidates)
             while case .serve(let serve) = action {
                 if let response = await self.serve(serve) { return response }
@@ -41,10 +53,11 @@ struct Exchange {
                 let fetcher = Fetcher(
                     engine: engine,
                     request: request,
+                    selecting: selecting,
                     key: key,
                     fetch: fetch,
                     fence: fence,
-                    hasStoredSuccess: candidates.contains { $0.head.status.code < 400 }
+                    hasStoredSuccess: hasStoredSuccess
                 )
                 if let response = try await self.fetch(with: fetcher, seen: lookups < Self.lookupLimit ? seen : nil) {
                     return response
@@ -107,7 +120,7 @@ struct Exchange {
         guard request.isCollapsible else { return try await fetchAlone(fetcher) }
         switch engine.fills.admit(key, seen: seen, fence: fetcher.fence) {
         case .lookAgain: return nil
-        case .closed: throw shutDown()
+        case .closed: throw ExchangeError.shutDown(request.head)
         case .lead(let fill):
             fill.start { await fetcher.run($0) }
             return try await answer(of: fill, fetcher, isCollapsed: false)
@@ -117,7 +130,9 @@ struct Exchange {
     }
 
     private func fetchAlone(_ fetcher: Fetcher) async throws -> CacheResponse {
-        guard let fill = engine.fills.admitAlone(fence: fetcher.fence) else { throw shutDown() }
+        guard let fill = engine.fills.admitAlone(key, fence: fetcher.fence) else {
+            throw ExchangeError.shutDown(request.head)
+        }
         fill.start { await fetcher.run($0) }
         return try await answer(of: fill, fetcher, isCollapsed: false)
     }
@@ -125,18 +140,18 @@ struct Exchange {
     private func answer(of fill: Fill, _ fetcher: Fetcher, isCollapsed: Bool) async throws -> CacheResponse {
         let answer: Fill.Answer
         do {
-            answer = try await fill.answer()
+            answer = try await fill.answer(isLeader: !isCollapsed)
         } catch {
             try Task.checkCancellation()
             // Cancelled by others before this caller joined: that is not this caller's end.
             if error is CancellationError, isCollapsed { return try await fetchAlone(fetcher) }
-            if error is CancellationError { throw shutDown() }
+            if error is CancellationError { throw ExchangeError.shutDown(request.head) }
             return try await originFailed(error)
         }
         var outcome = CacheOutcome(forward: fetcher.fetch.reason, isCollapsed: isCollapsed)
         switch answer {
         case .shared(let head, let response, let reader, let isStoring):
-            if isCollapsed, !engine.policy.matchesVariant(head, request.head) { return try await fetchAlone(fetcher) }
+            if isCollapsed, !engine.policy.matchesVariant(head, selecting) { return try await fetchAlone(fetcher) }
             outcome.isStored = isStoring && !isCollapsed
             return network(response, reader.stream, head, outcome)
         case .exclusive(let response, let responseTime):
@@ -152,7 +167,7 @@ struct Exchange {
             if let stale = await staleOnError(status) { return stale }
             return try await fetchAlone(fetcher)
         case .validated(let stored):
-            guard !isCollapsed || engine.policy.matchesVariant(stored.head, request.head) else {
+            guard !isCollapsed || engine.policy.matchesVariant(stored.head, selecting) else {
                 return try await fetchAlone(fetcher)
             }
             let freshness = engine.policy.freshness(of: stored.head, at: stored.head.responseTime)
@@ -203,21 +218,12 @@ struct Exchange {
         case .fetch: throw error
         }
     }
-
-    private func shutDown() -> ExchangeError {
-        ExchangeError(
-            code: .shutDown,
-            message: "The cache was shut down while '\(request.head.redactedTarget)' was fetched.",
-            status: 503,
-            outcome: CacheOutcome(forward: .bypass)
-        )
-    }
 }
 
 extension CacheRequest {
     /// Whether another caller's fetch can be this one's: nothing in the request asks for a part, or for a 304 of its own.
     var isCollapsible: Bool {
-        guard head.method != .head else { return false }
+        guard head.method != .head, !ignoresStored else { return false }
         let fields = head.headerFields
         return !fields.contains(.range) && !fields.contains(.ifNoneMatch) && !fields.contains(.ifModifiedSince)
             && !fields.contains(.ifMatch) && !fields.contains(.ifUnmodifiedSince) && !fields.contains(.ifRange)

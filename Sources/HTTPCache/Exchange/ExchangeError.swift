@@ -1,4 +1,5 @@
 public import HTTPCacheSemantics
+import HTTPTypes
 
 /// Why an exchange ends without a response.
 public struct ExchangeError: Error, Sendable, CustomStringConvertible {
@@ -37,6 +38,15 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
         self.status = status
         self.outcome = outcome
         self.cause = cause
+    }
+
+    static func shutDown(_ request: HTTPRequest) -> ExchangeError {
+        ExchangeError(
+            code: .shutDown,
+            message: "The cache is shut down; '\(request.redactedTarget)' was not answered.",
+            status: 503,
+            outcome: CacheOutcome(forward: .bypass)
+        )
     }
 
     /// The message.

@@ -28,14 +28,23 @@ package struct ExchangeMachine: Sendable {
     }
 
     private let request: HTTPRequest
+    private let selecting: HTTPRequest
     private let preference: CacheRequest.Preference
     private let mode: OfflineMode
     private let policy: CachePolicy
     private let now: Timestamp
     private var selected: (stored: StoredResponse, reuse: Reuse)?
 
-    package init(request: CacheRequest, mode: OfflineMode, policy: CachePolicy, now: Timestamp) {
+    /// - Parameter selecting: the request's head as variants are selected by it; see ``CredentialPartition/selecting(_:)``.
+    package init(
+        request: CacheRequest,
+        selecting: HTTPRequest,
+        mode: OfflineMode,
+        policy: CachePolicy,
+        now: Timestamp
+    ) {
         self.request = request.head
+        self.selecting = selecting
         self.preference = Self.bounded(request.preference, by: mode)
         self.mode = mode
         self.policy = policy
@@ -56,7 +65,7 @@ package struct ExchangeMachine: Sendable {
 
     /// The key's stored responses, those of the principal's partition before the shared ones.
     package mutating func lookedUp(_ candidates: [StoredResponse]) -> Action {
-        guard let index = policy.selectVariant(from: candidates.map(\.head), for: request, at: now) else {
+        guard let index = policy.selectVariant(from: candidates.map(\.head), for: selecting, at: now) else {
             return missed(candidates.isEmpty ? .uriMiss : .varyMiss)
         }
         let stored = candidates[index]
@@ -67,17 +76,19 @@ package struct ExchangeMachine: Sendable {
             switch reuse.decision {
             case .fresh, .staleAllowed: return .serve(serve(stored, reuse))
             case .validate(let reason):
-                if policy.isOnlyIfCached(request) { return .refuse(notStored()) }
-                return .fetch(validation(of: stored, reason: reason.forwardReason))
+                return policy.isOnlyIfCached(request)
+                    ? .refuse(notStored()) : .fetch(validation(of: stored, reason: reason.forwardReason))
             }
         case .storedFirst, .storedOnly:
             if let usable = usableWithoutOrigin(stored, reuse) { return .serve(usable) }
-            guard case .forbidden(let directive) = reuse.staleUse,
-                preference == .storedOnly || policy.isOnlyIfCached(request)
-            else { return .fetch(validation(of: stored, reason: .stale)) }
+            guard preference == .storedOnly || policy.isOnlyIfCached(request) else {
+                return .fetch(validation(of: stored, reason: .stale))
+            }
+            guard case .forbidden(let directive) = reuse.staleUse else { return .refuse(notStored(.stale)) }
             return .refuse(staleForbidden(by: directive, cause: nil))
         case .networkFirst, .networkOnly:
-            return .fetch(validation(of: stored, reason: .request))
+            return policy.isOnlyIfCached(request)
+                ? .refuse(notStored()) : .fetch(validation(of: stored, reason: .request))
         }
     }
 
@@ -121,7 +132,8 @@ package struct ExchangeMachine: Sendable {
     /// The origin answered with this status: does a stored response answer in its place? RFC 5861 §4
     package func originAnswered(status: HTTPResponse.Status) -> Serve? {
         guard [500, 502, 503, 504].contains(status.code), preference != .networkOnly, let (stored, reuse) = selected,
-            reuse.allowsStaleOnError || reuse.freshness.isFresh, case .allowed = reuse.staleUse,
+            stored.head.status.code < 400, reuse.allowsStaleOnError || reuse.freshness.isFresh,
+            case .allowed = reuse.staleUse,
             !stored.head.isInvalidated
         else { return nil }
         var served = serve(stored, reuse)
@@ -140,15 +152,13 @@ package struct ExchangeMachine: Sendable {
         _ reuse: Reuse,
         isOriginAway: Bool = false
     ) -> Serve? {
-        switch (reuse.decision, reuse.staleUse) {
-        case (.fresh, _), (.staleAllowed, _), (_, .allowed):
-            var served = serve(stored, reuse)
-            // A fresh response needs no excuse; a stale one says that the network is away.
-            if isOriginAway || mode == .offline, reuse.decision != .fresh { served.outcome.detail = .offline }
-            return served
-        case (.validate, .forbidden):
-            return nil
-        }
+        let isFresh = reuse.decision == .fresh || reuse.decision == .staleAllowed
+        // An old error is no answer, however much its fields allow: a stale success is what the network's absence excuses.
+        guard isFresh || (reuse.staleUse == .allowed && stored.head.status.code < 400) else { return nil }
+        var served = serve(stored, reuse)
+        // A fresh response needs no excuse; a stale one says that the network is away.
+        if isOriginAway || mode == .offline, reuse.decision != .fresh { served.outcome.detail = .offline }
+        return served
     }
 
     private func serve(_ stored: StoredResponse, _ reuse: Reuse) -> Serve {
@@ -160,7 +170,9 @@ package struct ExchangeMachine: Sendable {
     }
 
     private func validation(of stored: StoredResponse, reason: CacheOutcome.ForwardReason) -> Fetch {
-        guard let conditional = policy.validationRequest(for: stored.head, request: request) else {
+        // For other methods a validator that matches means 412, and no answer. RFC 9110 §13.1.2
+        guard request.method.isSafe, let conditional = policy.validationRequest(for: stored.head, request: request)
+        else {
             return Fetch(request: request, validating: nil, reason: reason)
         }
         return Fetch(request: conditional, validating: stored, reason: reason)

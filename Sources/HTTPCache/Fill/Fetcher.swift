@@ -6,6 +6,8 @@ import NIOCore
 struct Fetcher: Sendable {
     let engine: CacheEngine
     let request: CacheRequest
+    /// The request's head as variants are selected by it.
+    let selecting: HTTPRequest
     let key: CacheKey
     let fetch: ExchangeMachine.Fetch
     let fence: InvalidationSequence
@@ -17,6 +19,7 @@ struct Fetcher: Sendable {
         return Fetcher(
             engine: engine,
             request: request,
+            selecting: selecting,
             key: key,
             fetch: fetch,
             fence: fence,
@@ -43,6 +46,7 @@ struct Fetcher: Sendable {
         let responseTime = engine.clock.now()
         let context = FillContext(
             presented: request,
+            selecting: selecting,
             key: key,
             validating: fetch.validating,
             hasStoredSuccess: hasStoredSuccess,
@@ -72,7 +76,7 @@ struct Fetcher: Sendable {
                 stored,
                 head: head,
                 freshUntil: policy.freshUntil(head),
-                isUsableStale: policy.staleUse(of: head) == .allowed,
+                isUsableStale: policy.isUsableStale(head),
                 fence: fence
             )
         }
@@ -84,9 +88,12 @@ struct Fetcher: Sendable {
 
     private func store(_ response: TransportResponse, _ draft: ResponseDraft, _ fill: Fill) async {
         let writer =
-            request.head.method == .head
-            ? nil
-            : await engine.recovering("beginWrite") { try await engine.store.beginWrite(draft, fence: fence) } ?? nil
+            await engine.recovering("beginWrite") { try await engine.store.beginWrite(draft, fence: fence) } ?? nil
+        // What is not stored is shared only where it fits into memory whole, so that no caller waits for another's reading.
+        guard writer != nil || draft.expectedLength.map({ $0 <= SharedBody.windowLimit }) == true else {
+            engine.fills.detach(fill, key)
+            return fill.publish(.unshared(response, responseTime: draft.storedAt))
+        }
         let body = SharedBody(length: draft.expectedLength, writer: writer) { [weak fill] in fill?.cancel() }
         fill.publish(.shared(draft.head, response.head, body))
         do {
@@ -99,7 +106,13 @@ struct Fetcher: Sendable {
                 throw BodyStreamError.truncated(expected: expected, received: received)
             }
             // The store commits before the readers see the end: who has read a response whole finds it stored.
-            if let writer, body.isStoring { await engine.recovering("finish") { try await writer.finish() } }
+            if let writer, body.isStoring {
+                if engine.fills.claimStoring(fill, key) {
+                    _ = await engine.recovering("finish") { try await writer.finish() }
+                } else {
+                    await writer.abandon()
+                }
+            }
             body.finish()
         } catch {
             // What broke off is never stored.

@@ -5,15 +5,16 @@ import Synchronization
 /// One fetch, shared by every caller that asks for the same key while it is under way.
 ///
 /// It belongs to no caller: a caller that gives up leaves, and only when the last one has left, and nothing is being stored, does the
-/// fetch end. A response that may not be shared goes to one caller; the others are released at once and ask on their own.
+/// fetch end. A response that may not be shared goes to the caller whose request brought it, and to nobody else; the others are
+/// released at once and ask on their own.
 final class Fill: Sendable {
     /// What a caller gets.
     enum Answer: Sendable {
         /// The response, to be read from ``SharedBody`` while it arrives.
         case shared(StoredResponseHead, HTTPResponse, SharedBodyReader, isStoring: Bool)
-        /// The response, for this caller alone.
+        /// The response, for the caller whose request brought it.
         case exclusive(TransportResponse, responseTime: Timestamp)
-        /// The response may not be shared; this is the status it had.
+        /// The response is not for this caller; this is the status it had.
         case released(HTTPResponse.Status)
         /// The origin answered 304; this is the stored response now.
         case validated(StoredResponse)
@@ -23,95 +24,142 @@ final class Fill: Sendable {
     enum Publication: Sendable {
         case shared(StoredResponseHead, HTTPResponse, SharedBody)
         case unshared(TransportResponse, responseTime: Timestamp)
+        /// An unshared response whose caller has it, or has gone.
+        case taken(HTTPResponse.Status)
         case validated(StoredResponse)
         case failed(any Error)
     }
 
+    fileprivate struct Waiter {
+        var isLeader: Bool
+        var continuation: CheckedContinuation<Answer, any Error>
+    }
+
     fileprivate struct State {
         var publication: Publication?
-        var waiting: [Int: CheckedContinuation<Answer, any Error>] = [:]
+        var waiting: [Int: Waiter] = [:]
         var nextWaiter = 0
-        var waiterCount = 0
+        /// Callers between ``Fill/join()`` and the end of ``Fill/answer(isLeader:)``.
+        var memberCount = 0
+        var isCancelled = false
+        /// Reads nothing, and keeps a body from being given up while members are on the way to it.
+        var door: SharedBodyReader?
         var task: Task<Void, Never>?
-        var isExclusiveTaken = false
     }
 
     /// ``ResponseStore/invalidationSequence`` before the request was sent.
     let fence: InvalidationSequence
+    /// Its place in the order in which fills began.
+    let number: UInt64
     private let state = Mutex(State())
 
-    init(fence: InvalidationSequence) {
+    init(fence: InvalidationSequence, number: UInt64 = 0) {
         self.fence = fence
+        self.number = number
     }
 
     /// Runs the fetch in a task of its own, which no caller's cancellation reaches.
     func start(_ fetch: @escaping @Sendable (Fill) async -> Void) {
         let task = Task { await fetch(self) }
-        let isUnwanted = state.withLock { state in
+        let isCancelled = state.withLock { state in
             state.task = task
-            return state.waiterCount == 0 && state.publication == nil
+            return state.isCancelled
         }
-        if isUnwanted { task.cancel() }
+        if isCancelled { task.cancel() }
     }
 
-    func cancel() { state.withLock { $0.task }?.cancel() }
+    /// Ends the fetch; nobody joins it any more.
+    func cancel() {
+        state.withLock { state in
+            state.isCancelled = true
+            return state.task
+        }?.cancel()
+    }
 
-    /// A place in the group. Taken before ``start(_:)``, so that a fill never looks unwanted while its first caller is on the way.
-    func join() { state.withLock { $0.waiterCount += 1 } }
+    /// A place in the group; call ``answer(isLeader:)`` once for it.
+    ///
+    /// - Returns: `false` where the fetch has been given up, or the body's beginning is gone: ask anew.
+    func join() -> Bool {
+        state.withLock { state in
+            if state.isCancelled { return false }
+            if case .shared(_, _, let body)? = state.publication, state.door == nil {
+                guard let door = body.makeReader() else { return false }
+                state.door = door
+            }
+            state.memberCount += 1
+            return true
+        }
+    }
 
-    /// Waits for the head. Call it once after each ``join()``.
-    func answer() async throws -> Answer {
+    /// Waits for the head.
+    ///
+    /// - Parameter isLeader: the request that is under way is this caller's own.
+    func answer(isLeader: Bool) async throws -> Answer {
         let id = state.withLock { state in
             defer { state.nextWaiter += 1 }
             return state.nextWaiter
         }
-        defer { leave() }
+        defer { leave(isLeader: isLeader) }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let ready: Result<Answer, any Error>? = state.withLock { state in
                     if Task.isCancelled { return .failure(CancellationError()) }
-                    if state.publication != nil { return state.answer() }
-                    state.waiting[id] = continuation
+                    if state.publication != nil { return state.answer(isLeader: isLeader) }
+                    state.waiting[id] = Waiter(isLeader: isLeader, continuation: continuation)
                     return nil
                 }
                 if let ready { continuation.resume(with: ready) }
             }
         } onCancel: {
-            state.withLock { $0.waiting.removeValue(forKey: id) }?.resume(throwing: CancellationError())
+            state.withLock { $0.waiting.removeValue(forKey: id) }?.continuation.resume(throwing: CancellationError())
         }
     }
 
-    private func leave() {
-        let unwanted = state.withLock { state -> Task<Void, Never>? in
-            state.waiterCount -= 1
-            return state.waiterCount == 0 && state.publication == nil ? state.task : nil
+    private func leave(isLeader: Bool) {
+        // What is let go of here ends other things, and must not do so under the lock.
+        let (task, _, _) = state.withLock { state -> (Task<Void, Never>?, SharedBodyReader?, Publication?) in
+            state.memberCount -= 1
+            var dropped: Publication?
+            if isLeader, case .unshared(let response, _)? = state.publication {
+                dropped = state.publication
+                state.publication = .taken(response.head.status)
+            }
+            guard state.memberCount == 0 else { return (nil, nil, dropped) }
+            guard state.publication != nil else {
+                state.isCancelled = true
+                return (state.task, nil, dropped)
+            }
+            return (nil, state.door.take(), dropped)
         }
-        unwanted?.cancel()
+        task?.cancel()
     }
 
     /// Hands the head to everyone who waits, in the order in which they came.
     func publish(_ publication: Publication) {
-        let answers = state.withLock { state in
+        let (answers, _) = state.withLock { state in
             state.publication = publication
+            if case .shared(_, _, let body) = publication, state.memberCount > 0 { state.door = body.makeReader() }
             let waiting = state.waiting.sorted { $0.key < $1.key }.map(\.value)
             state.waiting = [:]
-            return waiting.map { ($0, state.answer()) }
+            let answers = waiting.map { ($0.continuation, state.answer(isLeader: $0.isLeader)) }
+            return (answers, publication)
         }
         for (waiter, answer) in answers { waiter.resume(with: answer) }
     }
 }
 
 extension Fill.State {
-    fileprivate mutating func answer() -> Result<Fill.Answer, any Error> {
+    fileprivate mutating func answer(isLeader: Bool) -> Result<Fill.Answer, any Error> {
         switch publication {
         case .shared(let head, let response, let body):
-            // A caller that joins when the body's beginning is gone asks on its own.
+            // A caller that comes when the body's beginning is gone asks on its own.
             guard let reader = body.makeReader() else { return .success(.released(response.status)) }
             return .success(.shared(head, response, reader, isStoring: body.isStoring))
         case .unshared(let response, let responseTime):
-            if isExclusiveTaken { return .success(.released(response.head.status)) }
-            isExclusiveTaken = true
+            guard isLeader else { return .success(.released(response.head.status)) }
+            publication = .taken(response.head.status)
             return .success(.exclusive(response, responseTime: responseTime))
+        case .taken(let status): return .success(.released(status))
         case .validated(let stored): return .success(.validated(stored))
         case .failed(let error): return .failure(error)
         case nil: return .failure(CancellationError())

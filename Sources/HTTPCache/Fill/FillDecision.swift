@@ -17,6 +17,8 @@ package enum FillDecision: Sendable {
 package struct FillContext: Sendable {
     /// The request as its caller presented it, without the cache's validators.
     package var presented: CacheRequest
+    /// The presented head as variants are selected by it: credentials replaced.
+    package var selecting: HTTPRequest
     package var key: CacheKey
     package var validating: StoredResponse?
     /// A stored success for this key and variant, which an error must not replace.
@@ -32,7 +34,7 @@ package struct FillContext: Sendable {
                     by: response,
                     requestTime: requestTime,
                     responseTime: responseTime,
-                    request: presented.head
+                    request: selecting
                 )
             else { return .askAgain }
             return .freshen(validating, head: withCallersExpiry(head))
@@ -44,7 +46,7 @@ package struct FillContext: Sendable {
             hasCredentials: presented.principal != nil
                 || CredentialPartition.hasCredentials(presented.head.headerFields),
             methodIsKeyed: presented.isContentKeyed,
-            hasExplicitExpiry: explicitExpiry != nil
+            hasExplicitExpiry: explicitExpiry != nil && response.status.kind == .successful
         )
         let partition: CacheKey
         switch storability {
@@ -52,11 +54,13 @@ package struct FillContext: Sendable {
         case .shared: partition = key.inPartition(.shared)
         case .principal: partition = key
         }
+        // A stream of events has no end that a later reader could wait for.
+        if response.isEndless { return .passThrough(nil) }
         // An error never takes the place of a stored success.
         if hasStoredSuccess, response.status.code >= 400 { return .passThrough(nil) }
         let head = StoredResponseHead(
             requestMethod: presented.head.method,
-            selectingFields: policy.selectingFields(of: presented.head, for: response),
+            selectingFields: policy.selectingFields(of: selecting, for: response),
             status: response.status,
             fields: policy.storedFields(of: response),
             requestTime: requestTime,
@@ -68,7 +72,7 @@ package struct FillContext: Sendable {
                 key: partition,
                 head: head,
                 freshUntil: policy.freshUntil(head),
-                isUsableStale: policy.staleUse(of: head) == .allowed,
+                isUsableStale: policy.isUsableStale(head),
                 expectedLength: response.contentLength,
                 storedAt: responseTime
             )
@@ -88,13 +92,26 @@ package struct FillContext: Sendable {
 }
 
 extension CacheRequest {
-    /// QUERY always, other methods with content where the caller opted in. RFC 10008, RFC 9111 §2
+    /// QUERY always, POST where the caller opted in. RFC 10008, RFC 9111 §2
     package var isContentKeyed: Bool {
-        head.method.rawValue == "QUERY" || keysContent
+        head.method.rawValue == "QUERY" || (keysContent && head.method == .post)
+    }
+}
+
+extension CachePolicy {
+    /// Whether it may answer, however stale, when the origin cannot be reached: nothing forbids it, and it is no error. An old error is no answer.
+    func isUsableStale(_ head: StoredResponseHead) -> Bool {
+        staleUse(of: head) == .allowed && head.status.code < 400
     }
 }
 
 extension HTTPResponse {
+    /// Media types whose content goes on for as long as somebody listens.
+    fileprivate var isEndless: Bool {
+        guard let type = headerFields[.contentType]?.lowercased() else { return false }
+        return type.hasPrefix("text/event-stream") || type.hasPrefix("multipart/x-mixed-replace")
+    }
+
     /// `Content-Length`, where it is one valid number (repeated, it must be the same one). RFC 9110 §8.6
     var contentLength: Int64? {
         let values = headerFields[values: .contentLength]

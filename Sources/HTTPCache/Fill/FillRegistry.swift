@@ -15,11 +15,14 @@ final class FillRegistry: Sendable {
         case closed
     }
 
-    private struct State {
+    fileprivate struct State {
         var fills: [CacheKey: Fill] = [:]
         var unregistered: [ObjectIdentifier: Fill] = [:]
         /// How many fills have ended, by a small hash of the key: closes the gap between a lookup that missed and joining.
         var ended = [UInt32](repeating: 0, count: 256)
+        /// For each key with fills under way: how many, and the youngest that was stored.
+        var active: [CacheKey: (count: Int, stored: UInt64)] = [:]
+        var nextNumber: UInt64 = 1
         var isClosed = false
         var drained: [CheckedContinuation<Void, Never>] = []
     }
@@ -37,13 +40,10 @@ final class FillRegistry: Sendable {
     func admit(_ key: CacheKey, seen: UInt32?, fence: InvalidationSequence) -> Admission {
         state.withLock { state in
             if state.isClosed { return .closed }
-            if let fill = state.fills[key], fill.fence == fence {
-                fill.join()
-                return .joined(fill)
-            }
+            // A fill that began after an invalidation that this caller has not noticed yet is as good as its own.
+            if let fill = state.fills[key], fill.fence >= fence, fill.join() { return .joined(fill) }
             if let seen, seen != state.ended[Self.slot(key)] { return .lookAgain }
-            let fill = Fill(fence: fence)
-            fill.join()
+            let fill = state.makeFill(key, fence)
             if let detached = state.fills.updateValue(fill, forKey: key) {
                 state.unregistered[ObjectIdentifier(detached)] = detached
             }
@@ -52,15 +52,29 @@ final class FillRegistry: Sendable {
     }
 
     /// A fill that nobody else may join. `nil` when the cache is shut down.
-    func admitAlone(fence: InvalidationSequence) -> Fill? {
+    func admitAlone(_ key: CacheKey, fence: InvalidationSequence) -> Fill? {
         state.withLock { state in
             if state.isClosed { return nil }
-            let fill = Fill(fence: fence)
-            fill.join()
+            let fill = state.makeFill(key, fence)
             state.unregistered[ObjectIdentifier(fill)] = fill
             return fill
         }
     }
+
+    /// Whether a fill may store what it fetched: no fill of the key that began after it has done so.
+    ///
+    /// Fills of one key run side by side when requests differ (a conditional one, a variant) or after an invalidation; the slower, older
+    /// answer must not take the place of the newer.
+    func claimStoring(_ fill: Fill, _ key: CacheKey) -> Bool {
+        state.withLock { state in
+            guard fill.number > state.active[key]?.stored ?? 0 else { return false }
+            state.active[key]?.stored = fill.number
+            return true
+        }
+    }
+
+    /// Whether the cache is shut down.
+    var isClosed: Bool { state.withLock { $0.isClosed } }
 
     /// No caller may join this fill any more, but it is not over.
     func detach(_ fill: Fill, _ key: CacheKey) {
@@ -76,6 +90,9 @@ final class FillRegistry: Sendable {
             if state.fills[key] === fill { state.fills[key] = nil }
             state.unregistered[ObjectIdentifier(fill)] = nil
             state.ended[Self.slot(key)] &+= 1
+            if let active = state.active[key] {
+                state.active[key] = active.count > 1 ? (active.count - 1, active.stored) : nil
+            }
             guard state.fills.isEmpty, state.unregistered.isEmpty else { return [CheckedContinuation<Void, Never>]() }
             defer { state.drained = [] }
             return state.drained
@@ -102,5 +119,16 @@ final class FillRegistry: Sendable {
 
     private static func slot(_ key: CacheKey) -> Int {
         Int(truncatingIfNeeded: key.hashValue) & 255
+    }
+}
+
+extension FillRegistry.State {
+    /// A fill with its first member.
+    fileprivate mutating func makeFill(_ key: CacheKey, _ fence: InvalidationSequence) -> Fill {
+        let fill = Fill(fence: fence, number: nextNumber)
+        nextNumber += 1
+        active[key, default: (0, 0)].count += 1
+        _ = fill.join()
+        return fill
     }
 }

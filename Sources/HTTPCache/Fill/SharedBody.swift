@@ -4,8 +4,9 @@ import Synchronization
 /// A body on its way from the origin, read by any number of callers, each at its own pace, while it is stored.
 ///
 /// What has arrived stays in a window in memory. A chunk may leave the window once it is on disk, from where a reader that
-/// fell behind gets it, or once every reader has passed it. So a stored body is paced by the disk and never by its slowest
-/// reader; one that is not stored (any more) is paced by its slowest reader; and in both cases memory is bounded.
+/// fell behind gets it, or once some reader has passed it and another chunk needs its room. So a stored body is paced by the disk, one
+/// that is not stored (any more) by its fastest reader, and none by its slowest; and memory is bounded. A reader that a body
+/// without a store has left behind is told so.
 final class SharedBody: Sendable {
     fileprivate struct Reader {
         var offset: Int64 = 0
@@ -26,14 +27,21 @@ final class SharedBody: Sendable {
         var persisted: Int64 = 0
         var writer: (any ResponseWriter)?
         var isStoring = false
+        var isLengthKnown = false
         var readers: [Int: Reader] = [:]
         var nextReader = 0
         var end: End?
+        /// Given up because nobody read it and it was not stored: nobody comes any more.
+        var isAbandoned = false
         var producer: CheckedContinuation<Void, Never>?
     }
 
     /// Octets the window holds before chunks have to leave it. One chunk more may be in it.
     static let windowLimit: Int64 = 1 << 20
+    /// Octets up to which chunks are put together.
+    static let coalescedLimit = 16 << 10
+    /// Octets of a body of unannounced length that are stored when nobody reads it (any more).
+    static let unannouncedLimit: Int64 = 8 << 20
 
     /// Octets in the whole body, where the origin announced them.
     let length: Int64?
@@ -43,7 +51,7 @@ final class SharedBody: Sendable {
     /// - Parameter onAbandoned: called when the last reader leaves a body that is not being stored.
     init(length: Int64?, writer: (any ResponseWriter)?, onAbandoned: @escaping @Sendable () -> Void) {
         self.length = length
-        self.state = Mutex(State(writer: writer, isStoring: writer != nil))
+        self.state = Mutex(State(writer: writer, isStoring: writer != nil, isLengthKnown: length != nil))
         self.onAbandoned = onAbandoned
     }
 
@@ -55,7 +63,7 @@ final class SharedBody: Sendable {
     func append(_ chunk: ByteBuffer) async -> Bool {
         guard chunk.readableBytes > 0 else { return true }
         let (writer, waiting) = state.withLock { state in
-            state.window.append(chunk)
+            state.append(chunk)
             state.windowEnd += Int64(chunk.readableBytes)
             return (state.isStoring ? state.writer : nil, state.takeWaitingReaders())
         }
@@ -78,24 +86,20 @@ final class SharedBody: Sendable {
 
     private func waitForRoom() async -> Bool {
         while true {
-            let proceed: Bool? = state.withLock { state in
-                state.trim(to: Self.windowLimit)
-                if state.isStoring { return true }
-                if state.readers.isEmpty { return false }
-                return state.windowEnd - state.windowStart <= Self.windowLimit ? true : nil
-            }
-            if let proceed { return proceed }
-            await withCheckedContinuation { continuation in
-                let resumeNow = state.withLock { state in
-                    state.trim(to: Self.windowLimit)
-                    guard !state.readers.isEmpty, state.windowEnd - state.windowStart > Self.windowLimit else {
-                        return true
+            if let proceed = state.withLock({ $0.mayProceed() }) { return proceed && !Task.isCancelled }
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    let resumeNow = state.withLock { state in
+                        if Task.isCancelled || state.mayProceed() != nil { return true }
+                        state.producer = continuation
+                        return false
                     }
-                    state.producer = continuation
-                    return false
+                    if resumeNow { continuation.resume() }
                 }
-                if resumeNow { continuation.resume() }
+            } onCancel: {
+                state.withLock { $0.producer.take() }?.resume()
             }
+            if Task.isCancelled { return false }
         }
     }
 
@@ -113,10 +117,11 @@ final class SharedBody: Sendable {
 
     // MARK: Reading
 
-    /// A new reader at the beginning; `nil` when the beginning is gone.
+    /// A new reader at the beginning; `nil` when the beginning is gone, or the body has been given up or broke off.
     func makeReader() -> SharedBodyReader? {
         let id: Int? = state.withLock { state in
-            guard state.windowStart <= state.persisted else { return nil }
+            guard state.windowStart <= state.persisted, !state.isAbandoned else { return nil }
+            if case .failed = state.end { return nil }
             defer { state.nextReader += 1 }
             state.readers[state.nextReader] = Reader()
             return state.nextReader
@@ -129,13 +134,17 @@ final class SharedBody: Sendable {
             case chunk(ByteBuffer, producer: CheckedContinuation<Void, Never>?)
             case readBack(any ResponseWriter, from: Int64)
             case end(End)
+            case fellBehind
             case wait
         }
         while true {
             try Task.checkCancellation()
             let step: Step = state.withLock { state in
                 let offset = state.readers[id]?.offset ?? 0
-                if offset < state.windowStart, let writer = state.writer { return .readBack(writer, from: offset) }
+                if offset < state.windowStart {
+                    guard let writer = state.writer, offset < state.persisted else { return .fellBehind }
+                    return .readBack(writer, from: offset)
+                }
                 if let chunk = state.chunk(at: offset) {
                     return .chunk(chunk, producer: state.advance(id, by: chunk.readableBytes))
                 }
@@ -149,6 +158,7 @@ final class SharedBody: Sendable {
                 let chunk = try await writer.readBack(from: offset)
                 state.withLock { state in state.advance(id, by: chunk.readableBytes) }?.resume()
                 return chunk
+            case .fellBehind: throw BodyStreamError.fellBehind
             case .end(.complete): return nil
             case .end(.failed(let error)): throw error
             case .wait: await waitForChunk(id)
@@ -176,7 +186,8 @@ final class SharedBody: Sendable {
     fileprivate func remove(_ id: Int) {
         let (producer, isAbandoned) = state.withLock { state in
             state.readers[id] = nil
-            return (state.producer.take(), state.readers.isEmpty && !state.isStoring && state.end == nil)
+            state.isAbandoned = state.readers.isEmpty && !state.mayGoOnAlone && state.end == nil
+            return (state.producer.take(), state.isAbandoned)
         }
         producer?.resume()
         if isAbandoned { onAbandoned() }
@@ -208,12 +219,34 @@ extension SharedBody.State {
         return producer.take()
     }
 
-    /// Drops chunks from the window's beginning while it is over the limit and they are on disk or passed by every reader.
+    /// Small chunks are put together, so that finding one in the window stays cheap whatever the origin sends.
+    fileprivate mutating func append(_ chunk: ByteBuffer) {
+        guard let last = window.last, last.readableBytes + chunk.readableBytes <= SharedBody.coalescedLimit else {
+            window.append(chunk)
+            return
+        }
+        window[window.index(before: window.endIndex)].writeImmutableBuffer(chunk)
+    }
+
+    /// Whether a fill goes on when nobody reads: it is stored, and its end is in sight.
+    fileprivate var mayGoOnAlone: Bool {
+        isStoring && (isLengthKnown || windowEnd <= SharedBody.unannouncedLimit)
+    }
+
+    /// `nil`: wait for a reader.
+    fileprivate mutating func mayProceed() -> Bool? {
+        trim(to: SharedBody.windowLimit)
+        if readers.isEmpty { return mayGoOnAlone }
+        if isStoring || windowEnd - windowStart <= SharedBody.windowLimit { return true }
+        return nil
+    }
+
+    /// Drops chunks from the window's beginning while it is over the limit and they are on disk or passed by the fastest reader.
     fileprivate mutating func trim(to limit: Int64) {
-        let slowest = readers.values.map(\.offset).min() ?? windowEnd
+        let fastest = readers.values.map(\.offset).max() ?? windowEnd
         while windowEnd - windowStart > limit, let first = window.first {
             let end = windowStart + Int64(first.readableBytes)
-            guard end <= persisted || (!isStoring && end <= slowest) else { return }
+            guard end <= persisted || (!isStoring && end <= fastest) else { return }
             window.removeFirst()
             windowStart = end
         }

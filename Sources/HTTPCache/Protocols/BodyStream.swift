@@ -71,6 +71,8 @@ public enum BodyStreamError: Error, Sendable, Hashable {
     case alreadyRead
     /// The body has more octets than the reader accepts.
     case tooLarge(limit: Int)
+    /// The body could not be stored, others read it faster, and what this reader would have read next is gone.
+    case fellBehind
     /// The body ended after fewer octets than were announced.
     case truncated(expected: Int64, received: Int64)
 }

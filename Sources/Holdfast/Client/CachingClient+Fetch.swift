@@ -4,7 +4,7 @@ import HTTPCacheSemantics
 extension CachingClient {
     /// One value, by a strategy that always has one.
     ///
-    /// - Throws: ``HoldfastError``.
+    /// - Throws: ``HoldfastError``; `CancellationError` when the calling task is cancelled.
     public func fetch<E: Endpoint>(
         _ endpoint: E,
         _ strategy: SingleValueStrategy = .standard
@@ -14,7 +14,7 @@ extension CachingClient {
 
     /// One value of a type that the call names, by a strategy that always has one.
     ///
-    /// - Throws: ``HoldfastError``.
+    /// - Throws: ``HoldfastError``; `CancellationError` when the calling task is cancelled.
     public func fetch<Value: Decodable & Sendable>(
         _ endpoint: some Endpoint,
         as type: Value.Type,
@@ -82,16 +82,25 @@ extension CachingClient {
         request.preference = preference
         let target = request.target
         do {
-            let response = try await engine.respond(to: request)
-            do {
-                return try await reader.read(response, as: type, target: target)
-            } catch {
-                try Task.checkCancellation()
-                guard let other = try await retry(request, as: type, after: error, from: response) else { throw error }
-                return other
-            }
+            return try await read(try await engine.respond(to: request), to: request, as: type)
         } catch {
+            if error is CancellationError { throw error }
             throw HoldfastError(error, target: target)
+        }
+    }
+
+    /// Reads and decodes an answer, or one from the other source where this one cannot be read.
+    func read<Value: Decodable & Sendable>(
+        _ response: CacheResponse,
+        to request: CacheRequest,
+        as type: Value.Type
+    ) async throws -> Delivery<Value> {
+        do {
+            return try await reader.read(response, as: type, target: request.target)
+        } catch {
+            try Task.checkCancellation()
+            guard let other = try await retry(request, as: type, after: error, from: response) else { throw error }
+            return other
         }
     }
 
@@ -103,16 +112,27 @@ extension CachingClient {
         from response: CacheResponse
     ) async throws -> Delivery<Value>? {
         let code = HoldfastError(error, target: "").code
-        switch (response.source, request.preference) {
-        case (.network, .standard), (.network, .storedFirst), (.network, .networkFirst):
-            guard code == .truncated else { return nil }
-            return try await stored(request, as: type)
-        case (.store, .standard), (.store, .storedFirst):
-            guard mode != .offline, code != .status, code != .bodyTooLarge else { return nil }
-            logger.warning("Stored response not usable", metadata: ["error": "\(error)"])
-            return try await deliver(request, as: type, .networkOnly)
-        default: return nil
+        if response.stored != nil {
+            guard mode != .offline, request.preference != .storedOnly, !request.ignoresStored else { return nil }
+            switch code {
+            case .status, .bodyTooLarge: return nil
+            case .decodingFailed, .noData:
+                // A miss for this type. What the origin confirmed is what it has.
+                guard response.source == .store else { return nil }
+                logger.warning("Stored response not usable", metadata: ["error": "\(error)"])
+                return try await deliver(request, as: type, .networkOnly)
+            default:
+                // Damaged: a 304 would confirm what cannot be read, so the origin is asked for all of it, which is then stored.
+                logger.warning("Stored response not readable", metadata: ["error": "\(error)"])
+                var request = request
+                request.ignoresStored = true
+                return try await deliver(request, as: type, .networkOnly)
+            }
         }
+        guard code == .truncated, request.preference != .networkOnly else { return nil }
+        var fallback = try await stored(request, as: type)
+        fallback?.emission.outcome.detail = .offline
+        return fallback
     }
 }
 

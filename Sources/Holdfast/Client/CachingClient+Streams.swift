@@ -79,8 +79,9 @@ extension CachingClient {
             if let stored { await onStored(stored.emission) }
             await onNetwork(try await fresh)
         } catch {
+            if error is CancellationError { throw error }
             let error = HoldfastError(error, target: request.target)
-            if stored != nil, failure == .endingQuietly, error.code != .cancelled { return }
+            if stored != nil, failure == .endingQuietly, error.isOfTheNetwork { return }
             throw error
         }
     }
@@ -98,7 +99,7 @@ extension CachingClient {
         if response.isValidated, response.stored?.bodyID == stored.bodyID {
             return Emission(stored.emission.value, of: response, isUnchanged: true)
         }
-        let fresh = try await reader.read(response, as: type, target: request.target)
+        let fresh = try await read(response, to: request, as: type)
         var emission = fresh.emission
         emission.isUnchanged = fresh.bytes == stored.bytes
         return emission

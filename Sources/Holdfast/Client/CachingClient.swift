@@ -136,8 +136,11 @@ public final class CachingClient: Sendable {
             clock: clock,
             logger: logger
         ) {
-            try await transport.shutDown()
+            // The folder is let go of whatever becomes of the connections.
+            let ending: Result<Void, any Error>
+            do { ending = .success(try await transport.shutDown()) } catch { ending = .failure(error) }
             try await store.close()
+            try ending.get()
         }
     }
 

@@ -34,6 +34,7 @@ extension Emission {
 struct ResponseReader: Sendable {
     let decoder: any ResponseDecoder
     let maximumBodyBytes: Int
+    private static let errorBodyLimit = 1 << 20
 
     @concurrent
     func read<Value: Decodable & Sendable>(
@@ -41,16 +42,19 @@ struct ResponseReader: Sendable {
         as type: Value.Type,
         target: String
     ) async throws -> Delivery<Value> {
-        let bytes = try await response.body.collect(upTo: maximumBodyBytes)
-        guard response.head.status.kind == .successful else {
+        let status = response.head.status
+        guard status.kind == .successful else {
+            // Of an answer that is refused, as much is kept as a person would read.
+            let body = try? await response.body.collect(upTo: min(maximumBodyBytes, Self.errorBodyLimit))
             throw HoldfastError(
                 code: .status,
-                message: "'\(target)' answered \(response.head.status).",
-                status: response.head.status,
-                body: Array(bytes.readableBytesView)
+                message: "'\(target)' answered \(status).",
+                status: status,
+                body: body.map { Array($0.readableBytesView) }
             )
         }
-        let value = try decode(type, from: bytes, status: response.head.status, target: target)
+        let bytes = try await response.body.collect(upTo: maximumBodyBytes)
+        let value = try decode(type, from: bytes, status: status, target: target)
         return Delivery(emission: Emission(value, of: response), bytes: bytes, bodyID: response.stored?.bodyID)
     }
 

@@ -39,7 +39,7 @@ extension Endpoint {
         return CacheRequest(
             head: head,
             body: content.map { .buffer($0.bytes) },
-            principal: defaults.principal,
+            principal: principal ?? defaults.principal,
             storage: storage,
             keysContent: keysContent
         )

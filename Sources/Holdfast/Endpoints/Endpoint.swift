@@ -36,6 +36,8 @@ public protocol Endpoint: Sendable {
     /// Whether and how long the response is stored. By the response's own fields unless told otherwise; ``CacheRequest/Storage/expiring(_:)``
     /// also stores answers to POST, keyed by their content.
     var storage: CacheRequest.Storage { get }
+    /// Whose request this is, where it is not the client's ``RequestDefaults/principal``: what is stored for one principal is not seen by another.
+    var principal: String? { get }
 }
 
 extension Endpoint {
@@ -47,6 +49,8 @@ extension Endpoint {
     public var headers: HTTPFields { [:] }
     /// By the response's own fields. RFC 9111 §3
     public var storage: CacheRequest.Storage { .byResponse }
+    /// The client's.
+    public var principal: String? { nil }
 }
 
 /// The response of an endpoint whose content, if any, is of no interest.

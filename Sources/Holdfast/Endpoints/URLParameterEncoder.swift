@@ -69,7 +69,8 @@ public struct URLParameterEncoder: ParameterEncoder, Hashable {
                     message: "The parameter '\(name)' is \(value); a query takes finite numbers only."
                 )
             }
-            pairs.append("\(name)=\(value)")
+            // The '+' of an exponent would be read as a space.
+            pairs.append("\(name)=\(Self.escaped("\(value)"))")
         case .string(let value): pairs.append("\(name)=\(Self.escaped(value))")
         case .array(let values):
             for (index, value) in values.enumerated() {

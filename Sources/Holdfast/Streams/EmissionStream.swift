@@ -49,7 +49,7 @@ public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
     /// Begins the request and calls back.
     ///
     /// The callbacks come one after another, never two at a time: `onNext` for each emission, then exactly one of `onError` and
-    /// `onCompleted`. After ``Subscription/cancel()`` has returned none of them begins any more.
+    /// `onCompleted`; none of them once ``Subscription/cancel()`` was called.
     /// - Parameter executor: where the callbacks run; never on an event loop.
     /// - Returns: the subscription. Letting go of it cancels the request.
     public func subscribe(

@@ -1,9 +1,8 @@
 /// A request whose stored value goes to a closure of its own. Nothing happens before it is started.
 ///
 /// ```swift
-/// for try await fresh in client.onCache(endpoint) { stored in show(stored.value) }.request() {
-///     show(fresh.value)
-/// }
+/// let request = client.onCache(endpoint) { stored in show(stored.value) }.request()
+/// for try await fresh in request { show(fresh.value) }
 /// ```
 public struct OnCache<Value: Sendable>: Sendable {
     let onStored: @Sendable (Emission<Value>) -> Void

@@ -23,7 +23,8 @@ public final class Subscription: Sendable {
 
     deinit { cancel() }
 
-    /// Cancels the request. No callback begins after this has returned; one that is running ends.
+    /// Cancels the request. Called where the callbacks run, it lets none begin any more; called from elsewhere, one that is just beginning
+    /// still runs to its end.
     public func cancel() {
         cancellation.cancel()
         task.cancel()

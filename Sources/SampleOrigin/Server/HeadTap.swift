@@ -1,7 +1,11 @@
+import Foundation
 import NIOCore
 import NIOHTTP1
 
-/// Keeps each request head as it was received, and dates each response by the origin's clock if it has one.
+/// Keeps each request head as it was received, and dates each response by the origin's clock.
+///
+/// The framework dates responses too, by a clock that ticks once a second and so may be a second late: enough to make
+/// a response look old when it arrives.
 final class HeadTap: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -22,11 +26,12 @@ final class HeadTap: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        guard let now = state.configuration.date, case .head(var head) = unwrapOutboundIn(data) else {
+        guard case .head(var head) = unwrapOutboundIn(data) else {
             context.write(data, promise: promise)
             return
         }
-        head.headers.replaceOrAdd(name: "Date", value: HTTPDate.string(secondsSince1970: now()))
+        let now = state.configuration.date?() ?? Int64(Date().timeIntervalSince1970)
+        head.headers.replaceOrAdd(name: "Date", value: HTTPDate.string(secondsSince1970: now))
         context.write(wrapOutboundOut(.head(head)), promise: promise)
     }
 }

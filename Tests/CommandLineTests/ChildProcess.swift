@@ -1,0 +1,75 @@
+import Foundation
+import Synchronization
+
+/// A process of one executable, started with `posix_spawn`.
+///
+/// Foundation's `Process` crashes now and then on Linux when several are started while other threads are busy, which tests are.
+final class ChildProcess: Sendable {
+    /// What a process left behind.
+    struct Ending: Sendable {
+        let status: Int32
+        /// Ended by a signal rather than by itself.
+        let wasKilled: Bool
+    }
+
+    struct SpawnError: Error {
+        let path: String
+        let code: Int32
+    }
+
+    let identifier: pid_t
+    private let ending: Task<Ending, Never>
+
+    /// Starts it, with nothing to read and with the test's environment. The descriptors stay the caller's.
+    init(_ executable: URL, _ arguments: [String], output: Int32, error: Int32) throws {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, output, 1)
+        posix_spawn_file_actions_adddup2(&actions, error, 2)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // Threads of a pool block signals; a process that inherited that could not be asked to end.
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        var words: [UnsafeMutablePointer<CChar>?] = ([executable.path] + arguments).map { strdup($0) } + [nil]
+        defer { for word in words { free(word) } }
+        var child: pid_t = 0
+        let code = posix_spawn(&child, executable.path, &actions, &attributes, &words, environ)
+        guard code == 0 else { throw SpawnError(path: executable.path, code: code) }
+        let identifier = child
+        self.identifier = identifier
+        ending = Task {
+            await withCheckedContinuation { continuation in
+                Thread.detachNewThread {
+                    var status: Int32 = 0
+                    while waitpid(identifier, &status, 0) == -1, errno == EINTR {}
+                    let signal = status & 0x7F
+                    continuation.resume(
+                        returning: Ending(status: signal == 0 ? (status >> 8) & 0xFF : signal, wasKilled: signal != 0)
+                    )
+                }
+            }
+        }
+    }
+
+    /// Returns when it has ended. Cancellation, which is what a test's time limit does, ends it, and so does an error of `afterStart`.
+    func end(afterStart: () async throws -> Void = {}) async throws -> Ending {
+        try await withTaskCancellationHandler {
+            do {
+                try await afterStart()
+            } catch {
+                kill(identifier, SIGKILL)
+                _ = await ending.value
+                throw error
+            }
+            return await ending.value
+        } onCancel: {
+            kill(identifier, SIGKILL)
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import HTTPCacheSemantics
+import HTTPTypes
+import HoldfastTesting
+import NIOCore
+import Testing
+
+@testable import HTTPCache
+
+@Suite(.timeLimit(.minutes(1))) struct FillTests {
+    private let fence = InvalidationSequence(0)
+    private let head = StoredResponseHead(
+        status: .ok,
+        fields: [:],
+        requestTime: Timestamp(seconds: 0),
+        responseTime: Timestamp(seconds: 0)
+    )
+    private let response = TransportResponse(
+        head: HTTPResponse(status: .ok),
+        body: BodyStream(ByteBuffer(string: "private"))
+    )
+
+    @Test func anUnshareableAnswerGoesToItsOwnRequestAndToNobodyElse() async throws {
+        let fill = Fill(fence: fence)
+        #expect(fill.join() && fill.join())
+        fill.publish(.unshared(response, responseTime: Timestamp(seconds: 0)))
+        guard case .released(.ok) = try await fill.answer(isLeader: false) else {
+            Issue.record("A follower was given the leader's answer.")
+            return
+        }
+        guard case .exclusive = try await fill.answer(isLeader: true) else {
+            Issue.record("The leader was not given its answer.")
+            return
+        }
+    }
+
+    @Test func whenTheLeaderHasGoneItsAnswerGoesToNobody() async throws {
+        let fill = Fill(fence: fence)
+        #expect(fill.join() && fill.join())
+        let leader = Task { try await fill.answer(isLeader: true) }
+        leader.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await leader.value }
+        fill.publish(.unshared(response, responseTime: Timestamp(seconds: 0)))
+        guard case .released = try await fill.answer(isLeader: false) else {
+            Issue.record("A follower was given the leader's answer.")
+            return
+        }
+    }
+
+    @Test func nobodyJoinsAFillThatWasGivenUp() async throws {
+        let fill = Fill(fence: fence)
+        #expect(fill.join())
+        let only = Task { try await fill.answer(isLeader: true) }
+        only.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await only.value }
+        #expect(!fill.join())
+    }
+
+    @Test func aBodyIsNotGivenUpWhileACallerIsOnTheWayToIt() async throws {
+        let fill = Fill(fence: fence)
+        #expect(fill.join())
+        let body = SharedBody(length: nil, writer: nil) { fill.cancel() }
+        fill.publish(.shared(head, HTTPResponse(status: .ok), body))
+        #expect(await body.append(ByteBuffer(string: "first")))
+        guard case .shared(_, _, let reader, _) = try await fill.answer(isLeader: true) else {
+            Issue.record("The caller was given something else.")
+            return
+        }
+        body.finish()
+        #expect(String(buffer: try await reader.stream.collect(upTo: 10)) == "first")
+    }
+
+    @Test func aReaderThatDoesNotReadHoldsUpNobody() async throws {
+        let body = SharedBody(length: nil, writer: nil, onAbandoned: {})
+        let idle = try #require(body.makeReader())
+        let busy = try #require(body.makeReader())
+        let producer = Task {
+            for _ in 0..<16 { _ = await body.append(ByteBuffer(repeating: 1, count: 512 << 10)) }
+            body.finish()
+        }
+        #expect(try await busy.stream.collect(upTo: 1 << 30).readableBytes == 8 << 20)
+        await producer.value
+        await #expect(throws: BodyStreamError.fellBehind) { try await idle.stream.collect(upTo: 1 << 30) }
+    }
+
+    @Test func cancellingTheProducerEndsItsWait() async throws {
+        let body = SharedBody(length: nil, writer: nil, onAbandoned: {})
+        let held = try #require(body.makeReader())
+        let producer = Task {
+            var isWanted = true
+            while isWanted { isWanted = await body.append(ByteBuffer(repeating: 1, count: 512 << 10)) }
+        }
+        producer.cancel()
+        await producer.value
+        withExtendedLifetime(held) {}
+    }
+
+    @Test func manySmallChunksStayCheap() async throws {
+        let body = SharedBody(length: nil, writer: nil, onAbandoned: {})
+        let reader = try #require(body.makeReader())
+        for _ in 0..<20_000 { #expect(await body.append(ByteBuffer(repeating: 7, count: 32))) }
+        body.finish()
+        var chunks = 0
+        for try await _ in reader.stream { chunks += 1 }
+        // 640,000 octets in pieces of up to 16 KiB, not in 20,000.
+        #expect(chunks <= 45)
+    }
+}
