@@ -52,6 +52,39 @@ import Testing
         }
     }
 
+    /// As the README writes it.
+    @Test func trailingClosuresReadAsTheSentenceTheyAre() async throws {
+        try await ClientFixture.run { fixture in
+            let events = Events()
+            _ = try await fixture.client.fetch(fixture.feed)
+            let subscription = fixture.client.onCache(fixture.feed) { stored in
+                events.append(stored.source.rawValue)
+            }.request { fresh in
+                events.append(fresh.source.rawValue)
+            }
+            await subscription.finished()
+            #expect(events.all == ["store", "network"])
+        }
+    }
+
+    @MainActor final class Screen {
+        var shown: [String] = []
+    }
+
+    @Test @MainActor func callbacksOnTheMainActorMayUseItsState() async throws {
+        try await ClientFixture.run { fixture in
+            let screen = Screen()
+            _ = try await fixture.client.fetch(fixture.feed)
+            let subscription = fixture.client.startWith(fixture.feed).subscribeOnMainActor(
+                onNext: { screen.shown.append($0.source.rawValue) },
+                onCompleted: { screen.shown.append("completed") }
+            )
+            await subscription.finished()
+            let shown = screen.shown
+            #expect(shown == ["store", "network", "completed"])
+        }
+    }
+
     @Test func offlineTheStoredValueStillComes() async throws {
         try await ClientFixture.run { fixture in
             _ = try await fixture.client.fetch(fixture.feed)
