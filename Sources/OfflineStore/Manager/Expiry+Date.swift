@@ -1,0 +1,30 @@
+public import HTTPCacheSemantics
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+extension Timestamp {
+    /// A date, rounded down to the millisecond; what lies beyond the ends of time is at the ends.
+    public init(_ date: Date) {
+        let milliseconds = (date.timeIntervalSince1970 * 1000).rounded(.down)
+        // 2^63 is the first value that `Int64` does not hold.
+        if milliseconds >= 0x1p63 {
+            self = .distantFuture
+        } else if milliseconds >= -0x1p63 {
+            self.init(milliseconds: Int64(milliseconds))
+        } else {
+            self = .distantPast
+        }
+    }
+
+    /// The instant as a date.
+    public var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
+}
+
+extension Expiry {
+    /// Live before this date.
+    public static func at(_ date: Date) -> Expiry { .at(Timestamp(date)) }
+}
