@@ -136,6 +136,16 @@ import Testing
         #expect(try fingerprint(folder.store) == before)
     }
 
+    @Test func aFileThatIsNoDatabaseIsRefusedAndUntouched() async throws {
+        mkdir(folder.store, 0o700)
+        try writeFile(folder.store + "/0001.sqlite", Array("a letter".utf8))
+        let before = try fingerprint(folder.store)
+        #expect(await code { _ = try await openStore(folder.store, clock: clock) } == .notAStore)
+        #expect(await code { _ = try await openReadOnly(folder.store, clock: clock) } == .notAStore)
+        #expect(await message { _ = try await openStore(folder.store, clock: clock) }.contains("0001.sqlite"))
+        #expect(try fingerprint(folder.store) == before)
+    }
+
     @Test func aNewerSchemaIsRefusedAndUntouched() async throws {
         try await openStore(folder.store, clock: clock).close()
         try runSQL(folder.store + "/0001.sqlite", "PRAGMA user_version = 99; PRAGMA wal_checkpoint(TRUNCATE)")

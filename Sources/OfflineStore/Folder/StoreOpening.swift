@@ -91,7 +91,8 @@ enum StoreOpening {
         switch content {
         case .other(let what): throw notAStore(folder, what)
         case .store(let number): try check(folder.databasePath(number))
-        case .unnamed(let databases): for number in databases { try check(folder.databasePath(number)) }
+        case .unnamed(let databases):
+            for number in databases { try checkUnnamed(folder.databasePath(number), in: folder) }
         case .absent, .empty: break
         }
         return content
@@ -110,6 +111,15 @@ enum StoreOpening {
         case .ours(let version): try StoreDatabase.checkVersion(version, path: path)
         case .unreadable, .missing: break
         }
+    }
+
+    /// A database that nothing names is one that was being made when its process ended, or none of ours.
+    private static func checkUnnamed(_ path: String, in folder: StoreFolder) throws {
+        try check(path)
+        guard try DatabaseHeader(path: path) == .unreadable, try FileStatus(path: path)?.size ?? 0 > 0,
+            try FileStatus(path: path + "-journal")?.size ?? 0 == 0
+        else { return }
+        throw notAStore(folder, "'\(path)' is no database, and no file 'CURRENT' says that it was one")
     }
 
     private static func isOurs(_ path: String) throws -> Bool {
