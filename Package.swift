@@ -91,14 +91,18 @@ let package = Package(
         ),
 
         // The executables: argument parsing and composition.
+        .target(name: "CommandLineSupport", swiftSettings: settings),
         .executableTarget(
             name: "holdfast-cli",
-            dependencies: ["Holdfast", argumentParser, logging],
+            dependencies: ["CommandLineSupport", "Holdfast", argumentParser, logging, nioCore],
             swiftSettings: settings
         ),
         .executableTarget(
             name: "cache-dump",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", "OfflineStore", argumentParser, httpTypes, nioCore],
+            dependencies: [
+                "CommandLineSupport", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", argumentParser, httpTypes,
+                nioCore,
+            ],
             swiftSettings: settings
         ),
         .target(

@@ -1,3 +1,4 @@
+import CommandLineSupport
 import HTTPCache
 import NIOCore
 import OfflineStore

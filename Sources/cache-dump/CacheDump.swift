@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import CommandLineSupport
 
 /// `cache-dump`: what is in a store, for people and for programs.
 @main
@@ -24,16 +24,7 @@ struct CacheDump: AsyncParsableCommand {
     )
 
     static func main() async {
-        // Whoever reads the output may stop reading ('| head'): that ends the output, not the process.
-        signal(SIGPIPE, SIG_IGN)
-        // Descriptors that the caller closed would be given to the first files that are opened, and output would go there.
-        while true {
-            let descriptor = open("/dev/null", O_RDWR)
-            if descriptor < 0 || descriptor > STDERR_FILENO {
-                close(descriptor)
-                break
-            }
-        }
+        StandardStream.prepare()
         do {
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {
@@ -41,7 +32,7 @@ struct CacheDump: AsyncParsableCommand {
             } else {
                 try command.run()
             }
-        } catch is Output.Closed {
+        } catch is StandardStream.Closed {
             return
         } catch {
             exit(withError: error)

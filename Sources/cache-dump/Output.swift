@@ -1,10 +1,8 @@
+import CommandLineSupport
 import Foundation
 
 /// Standard output, buffered.
 struct Output {
-    /// Nobody reads standard output any more.
-    struct Closed: Error {}
-
     private static let capacity = 64 << 10
 
     private var buffer: [UInt8] = []
@@ -29,26 +27,8 @@ struct Output {
     }
 
     /// Writes out what is buffered; to be called once at the end.
-    ///
-    /// By the system's own call: `FileHandle` does not tell a closed pipe from a full disk.
     mutating func flush() throws {
         defer { buffer.removeAll(keepingCapacity: true) }
-        try buffer.withUnsafeBytes { bytes in
-            var written = 0
-            while written < bytes.count {
-                let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
-                let count = systemWrite(STDOUT_FILENO, rest.baseAddress, rest.count)
-                if count >= 0 {
-                    written += count
-                } else if errno == EPIPE {
-                    throw Closed()
-                } else if errno != EINTR {
-                    throw CommandFailure("Writing to standard output failed: \(String(cString: strerror(errno))).")
-                }
-            }
-        }
+        try buffer.withUnsafeBytes { try StandardStream.output.write($0) }
     }
 }
-
-/// `write(2)`, which has the name of a method here.
-private let systemWrite = write

@@ -1,5 +1,7 @@
 import ArgumentParser
+import CommandLineSupport
 import Holdfast
+import NIOCore
 
 /// `holdfast get URL --store STORE`
 struct Get: AsyncParsableCommand {
@@ -129,20 +131,22 @@ struct Get: AsyncParsableCommand {
         for preference in offline ? [.storedOnly] : strategy.preferences {
             do {
                 let response = try await client.respond(to: CacheRequest(head: head, preference: preference))
-                Console.error(response.emissionLine)
+                StandardStream.error.line(response.emissionLine)
                 // The network confirmed what was printed already.
                 if response.isValidated, let delivered, delivered == response.stored?.bodyID { continue }
-                for try await chunk in response.body { try Console.write(chunk) }
+                for try await chunk in response.body {
+                    try chunk.withUnsafeReadableBytes { try StandardStream.output.write($0) }
+                }
                 delivered = response.stored?.bodyID
                 hasDelivered = true
-            } catch is Console.Closed {
+            } catch is StandardStream.Closed {
                 // Whoever reads has enough, and knows it; but the body was not delivered.
                 throw ExitCode.failure
             } catch let error as ExchangeError where strategy == .startWith && preference == .storedOnly && error.isMiss
             {
                 continue
             } catch let error as ExchangeError where hasDelivered {
-                Console.error("\(error)")
+                StandardStream.error.line("\(error)")
             } catch {
                 throw CommandFailure("\(error)")
             }
@@ -179,5 +183,14 @@ extension HTTPFields {
             }
             append(HTTPField(name: name, value: String(value)))
         }
+    }
+}
+
+extension Logger {
+    /// Warnings and worse, to standard error.
+    fileprivate static var standardError: Logger {
+        var logger = Logger(label: "holdfast") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = .warning
+        return logger
     }
 }

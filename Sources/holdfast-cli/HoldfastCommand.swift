@@ -1,12 +1,5 @@
 import ArgumentParser
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import CommandLineSupport
 
 /// `holdfast`: the request layer from the shell.
 @main
@@ -22,16 +15,7 @@ struct HoldfastCommand: AsyncParsableCommand {
     )
 
     static func main() async {
-        // Whoever reads the output may stop reading: that is an error of a write, not the end of the process.
-        signal(SIGPIPE, SIG_IGN)
-        // Descriptors that the caller closed would be given to the first files and sockets that are opened, and output would go there.
-        while true {
-            let descriptor = open("/dev/null", O_RDWR)
-            if descriptor < 0 || descriptor > STDERR_FILENO {
-                close(descriptor)
-                break
-            }
-        }
+        StandardStream.prepare()
         do {
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {

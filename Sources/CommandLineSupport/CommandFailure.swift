@@ -1,0 +1,8 @@
+/// A failure with a message for the person at the shell; exit status 1.
+package struct CommandFailure: Error, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) {
+        self.description = description
+    }
+}
