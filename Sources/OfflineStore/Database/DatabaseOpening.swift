@@ -23,11 +23,14 @@ enum DatabaseOpening {
         var schemaVersion: Int32
     }
 
+    /// How long the writer waits for those who hold a lock.
+    static let busyMilliseconds: Int32 = 500
+
     /// The writer's connection.
     static func writer(path: String, limits: StoreLimits) throws -> DatabaseQueue {
         var configuration = configuration(label: "holdfast.store.writer")
         // Everybody who reads does so in moments; half a second is for one that was stopped in between.
-        configuration.busyMode = .timeout(0.5)
+        configuration.busyMode = .timeout(Double(busyMilliseconds) / 1000)
         // A transaction that cannot even be rolled back is an error to throw, and no reason to stop the process.
         configuration.allowsUnsafeTransactions = true
         configuration.prepareDatabase { database in
@@ -66,13 +69,12 @@ enum DatabaseOpening {
         guard isImmutable else { return try DatabaseQueue(path: path, configuration: configuration) }
         let escaped = path.utf8.map { octet -> String in
             switch octet {
-            case UInt8(ascii: "%"), UInt8(ascii: "?"), UInt8(ascii: "#"): "%" + String(octet, radix: 16)
+            case UInt8(ascii: "%"), UInt8(ascii: "?"), UInt8(ascii: "#"), 0x80...: "%" + String(octet, radix: 16)
             default: String(UnicodeScalar(octet))
             }
         }
-        let isASCII = path.utf8.allSatisfy { $0 < 128 }
         return try DatabaseQueue(
-            path: "file:\(isASCII ? escaped.joined() : path)?immutable=1",
+            path: "file:\(escaped.joined())?immutable=1",
             configuration: configuration
         )
     }

@@ -16,15 +16,18 @@ final class SpaceReservation: Sendable {
 
     /// Takes room, if there is some.
     func reserve(_ bytes: Int64) -> Bool {
-        state.withLock { state in
+        // What needs no room waits behind nobody who does.
+        if bytes == 0 { return true }
+        return state.withLock { state in
             guard state.waiters.isEmpty, state.reserved + bytes <= limit else { return false }
             state.reserved += bytes
             return true
         }
     }
 
-    /// Takes room when it is there, in turn. Whoever waits here holds none yet, so nobody waits for ever.
+    /// Takes room when it is there, in turn. Whoever waits here holds none yet, so they do not wait for each other.
     func reserveInTurn(_ bytes: Int64) async {
+        if bytes == 0 { return }
         await withCheckedContinuation { continuation in
             let isReserved = state.withLock { state in
                 guard state.waiters.isEmpty, state.reserved + bytes <= limit else {

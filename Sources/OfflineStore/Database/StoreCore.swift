@@ -2,6 +2,14 @@ import HTTPCacheSemantics
 import Logging
 import Synchronization
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// What everything in an open store goes through: the live database, the sequence, the counters, and what happens on damage.
 final class StoreCore: Sendable {
     private enum Current {
@@ -90,9 +98,10 @@ final class StoreCore: Sendable {
         }
         let statement = try connection.prepare("SELECT sequence, response_floor, object_floor FROM store WHERE id = 1")
         if try statement.step() {
-            sequence.store(statement.integer(0), ordering: .releasing)
-            database.state.responseFloor.store(statement.integer(1), ordering: .releasing)
-            database.state.objectFloor.store(statement.integer(2), ordering: .releasing)
+            // Several reads see several snapshots; what one has learnt, an older one does not take back.
+            sequence.max(statement.integer(0), ordering: .releasing)
+            database.state.responseFloor.max(statement.integer(1), ordering: .releasing)
+            database.state.objectFloor.max(statement.integer(2), ordering: .releasing)
         }
         statement.reset()
         return try body(connection)
@@ -203,16 +212,24 @@ final class StoreCore: Sendable {
         let path = folder.databasePath(number)
         // Each database has its own range, so that a number from one never finds anything in another.
         let firstID = Int64(number % 2048) << 36 + 1
-        try DatabaseOpening.create(
-            path: path,
-            limits: settings.limits,
-            secrets: secrets,
-            firstID: firstID,
-            sequence: sequence
-        )
-        try synchronizeFolder(folder.path)
-        try sidecar?.write(sequence)
-        try folder.setCurrent(number)
+        do {
+            try DatabaseOpening.create(
+                path: path,
+                limits: settings.limits,
+                secrets: secrets,
+                firstID: firstID,
+                sequence: sequence
+            )
+            try synchronizeFolder(folder.path)
+            try sidecar?.write(sequence)
+            try folder.setCurrent(number)
+        } catch {
+            // Nothing names it, so nothing is lost with it; left behind, each further try would leave one more.
+            if (try? folder.content()) != .store(number: number) {
+                for ending in ["", "-wal", "-shm", "-journal"] { unlink(path + ending) }
+            }
+            throw error
+        }
         let (database, last) = try StoreDatabase.openForWriting(
             number: number,
             path: path,

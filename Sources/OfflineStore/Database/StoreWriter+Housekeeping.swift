@@ -1,5 +1,6 @@
 import GRDBSQLite
 import Logging
+import Synchronization
 
 /// Eviction, sweeping, giving pages back, checkpoints: each in bounded steps between transactions.
 extension StoreWriter {
@@ -31,7 +32,10 @@ extension StoreWriter {
     func makeRoom(for bytes: Int, _ connection: Connection) {
         let incoming = Int64(bytes) * 9 / 8
         do {
-            while try usage(connection).total + incoming > database.limits.budget {
+            while true {
+                let usage = try usage(connection)
+                guard usage.total + incoming > database.limits.budget else { break }
+                if try isLogHeld(usage, connection) { break }
                 guard try evict(max(incoming, 1 << 20), connection) else { break }
                 while memory.wantsSweep { try sweep(connection) }
                 try checkpoint(connection, truncating: true)
@@ -41,12 +45,36 @@ extension StoreWriter {
         }
     }
 
+    /// Whether a reader that does not end keeps the log from being used anew, so that it grows with every write.
+    ///
+    /// Evicting would not help, it writes to the log itself; what is stored stays, and what passes is declined until the reader ends.
+    private func isLogHeld(_ usage: Usage, _ connection: Connection) throws -> Bool {
+        var isHeld = usage.log > database.limits.log
+        if isHeld {
+            try checkpoint(connection, truncating: true, isPatient: false)
+            isHeld = try self.usage(connection).log > database.limits.log
+        }
+        if isHeld, !logIsHeld.exchange(isHeld, ordering: .relaxed) {
+            logger.warning(
+                "another process reads without end and keeps the log from shrinking; nothing more is stored until it ends",
+                metadata: ["store.path": "\(path)", "store.log.bytes": "\(usage.log)"]
+            )
+        } else {
+            logIsHeld.store(isHeld, ordering: .relaxed)
+        }
+        return isHeld
+    }
+
     /// One step of everything that is due; `true` when there is more to do.
     func keepHouse(_ connection: Connection) -> Bool {
         do {
             if memory.wantsSweep { try sweep(connection) }
             let usage = try usage(connection)
             if usage.total > database.limits.highWater { memory.isEvicting = true }
+            if memory.isEvicting || logIsHeld.load(ordering: .relaxed), try isLogHeld(usage, connection) {
+                memory.isEvicting = false
+                return memory.wantsSweep
+            }
             if memory.isEvicting {
                 if usage.total <= database.limits.lowWater {
                     memory.isEvicting = false
@@ -179,9 +207,13 @@ extension StoreWriter {
     }
 
     /// Copies the log into the database; truncating, it leaves no log at all where no reader holds it.
-    func checkpoint(_ connection: Connection, truncating: Bool) throws {
+    ///
+    /// - Parameter isPatient: waits a moment for readers that are just reading.
+    func checkpoint(_ connection: Connection, truncating: Bool, isPatient: Bool = true) throws {
         memory.wantsCheckpoint = false
         guard let pointer = connection.pointer else { return }
+        if !isPatient { sqlite3_busy_timeout(pointer, 0) }
+        defer { if !isPatient { sqlite3_busy_timeout(pointer, DatabaseOpening.busyMilliseconds) } }
         var frames: Int32 = 0
         var copied: Int32 = 0
         let mode = truncating ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE

@@ -48,6 +48,8 @@ final class StoreWriter: Sendable {
     let logger: Logger
     private let events: Events
     private let state = Mutex(State())
+    /// A reader keeps the log from shrinking: see ``isLogHeld(_:_:)``.
+    let logIsHeld = Atomic(false)
     /// Kept here, after the connection, so that a store that is dropped without being closed lets go of its folder last.
     private let lock: FolderLock?
 

@@ -1,3 +1,4 @@
+import GRDBSQLite
 import HoldfastMigrations
 
 #if canImport(Glibc)
@@ -22,19 +23,43 @@ enum DatabaseHeader: Equatable {
     case missing
 
     init(path: String) throws {
-        let octets: [UInt8]
-        do {
-            octets = try FileHandle(path: path, flags: O_RDONLY | O_NOFOLLOW).read(count: 100, at: 0)
-        } catch let failure as SystemFailure where failure.isMissing {
+        guard let status = try FileStatus(path: path) else {
             self = .missing
             return
         }
-        guard octets.count == 100, octets.starts(with: Array("SQLite format 3\0".utf8)) else {
+        guard status.size >= Self.length, let octets = try Self.read(path) else {
+            self = .unreadable
+            return
+        }
+        guard octets.starts(with: Array("SQLite format 3\0".utf8)) else {
             self = .unreadable
             return
         }
         let applicationID = Self.integer(in: octets, at: 68)
         self = applicationID == Migrations.applicationID ? .ours(version: Self.integer(in: octets, at: 60)) : .foreign
+    }
+
+    private static let length: Int64 = 100
+
+    /// Reads through SQLite's own file, without its pager: no lock is taken, and no journal or log is looked at.
+    ///
+    /// Not through a descriptor of ours. Closing one lets go of every lock that this process holds on the file (POSIX), those of a
+    /// store that is open here included; another program would then take itself for the last one, and remove the log. SQLite keeps a
+    /// descriptor open for as long as this process holds locks.
+    ///
+    /// - Returns: `nil` when it cannot be read.
+    private static func read(_ path: String) throws -> [UInt8]? {
+        // What `errno` says of it, before SQLite says it in its own words.
+        guard access(path, R_OK) == 0 else { throw SystemFailure("open", path) }
+        var connection: OpaquePointer?
+        defer { sqlite3_close(connection) }
+        guard sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY, nil) == SQLITE_OK else { return nil }
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        guard sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file,
+            let read = file.pointee.pMethods?.pointee.xRead
+        else { return nil }
+        var octets = [UInt8](repeating: 0, count: Int(length))
+        return read(file, &octets, Int32(length), 0) == SQLITE_OK ? octets : nil
     }
 
     private static func integer(in octets: [UInt8], at offset: Int) -> Int32 {

@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -18,6 +20,8 @@ final class SequenceSidecar: Sendable {
     private static let slotDistance: Int64 = 4096
 
     private let handle: FileHandle
+    /// The slot that holds the newest number, which must not be the one that is written next.
+    private let newest = Mutex<Int64>(0)
 
     /// Opens the sidecar, and makes it where there is none.
     init(path: String) throws {
@@ -28,6 +32,7 @@ final class SequenceSidecar: Sendable {
     func read() throws -> Int64? {
         let first = Self.decode(try handle.read(count: Self.slotLength, at: 0))
         let second = Self.decode(try handle.read(count: Self.slotLength, at: Self.slotDistance))
+        newest.withLock { $0 = (second ?? -1) > (first ?? -1) ? 1 : 0 }
         switch (first, second) {
         case (let first?, let second?): return max(first, second)
         case (let number?, nil), (nil, let number?): return number
@@ -37,8 +42,11 @@ final class SequenceSidecar: Sendable {
 
     /// Writes a number over the older slot; it is on the disk when this returns.
     func write(_ number: Int64) throws {
-        try handle.write(Self.encode(number), at: (number & 1) * Self.slotDistance)
-        try handle.synchronize()
+        try newest.withLock { newest in
+            try handle.write(Self.encode(number), at: (1 - newest) * Self.slotDistance)
+            try handle.synchronize()
+            newest = 1 - newest
+        }
     }
 
     private static func encode(_ number: Int64) -> [UInt8] {

@@ -19,6 +19,7 @@ enum StoreOpening {
         logger: Logger
     ) throws -> StoreCore {
         let limits = try StoreLimits(configuration)
+        try checkPath(path)
         let folder = StoreFolder(path: path)
         return try translatingErrors(folder) {
             let before = try examine(folder)
@@ -64,6 +65,7 @@ enum StoreOpening {
         logger: Logger
     ) throws -> StoreCore {
         let limits = try StoreLimits(configuration)
+        try checkPath(path)
         let folder = StoreFolder(path: path)
         return try translatingErrors(folder) {
             guard case .store(let number) = try examine(folder) else {
@@ -80,6 +82,16 @@ enum StoreOpening {
             let core = StoreCore(folder: folder, settings: settings, sidecar: nil, isReadOnly: true)
             try core.openCurrent(number, now: now)
             return core
+        }
+    }
+
+    /// An unset variable is no folder, and neither is what is left of a path before a NUL.
+    private static func checkPath(_ path: String) throws {
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw StoreError(
+                code: .invalidConfiguration,
+                message: "'\(path)' is no path of a folder. Give the store's folder; nothing was changed."
+            )
         }
     }
 
@@ -136,7 +148,10 @@ enum StoreOpening {
 
     /// What is stored concerns nobody else on the machine.
     private static func restrict(_ folder: StoreFolder) throws {
-        guard chmod(folder.path, 0o700) == 0 else { throw SystemFailure("restrict the folder", folder.path) }
+        // A mounted folder may belong to somebody else, who lets this process write there: the files are restricted all the same.
+        guard chmod(folder.path, 0o700) == 0 || (errno == EPERM && access(folder.path, W_OK) == 0) else {
+            throw SystemFailure("restrict the folder", folder.path)
+        }
     }
 
     private static func translatingErrors<Result>(_ folder: StoreFolder, _ body: () throws -> Result) throws -> Result {

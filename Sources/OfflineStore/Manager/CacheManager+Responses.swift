@@ -37,7 +37,7 @@ extension CacheManager {
         guard let storeWriter = database.writer else { throw core.readOnlyError }
         let limits = database.state.limits
         let length = Int64(response.body.readableBytes)
-        guard length <= limits.maximumObject else {
+        guard length + head.storedOctets <= limits.maximumObject else {
             throw BodyWriter.tooLarge(
                 "The body for '\(key.components.target.redacted)'",
                 length: length,

@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPCacheSemantics
+import HTTPTypes
 import Synchronization
 
 /// The engine's door to the store.
@@ -86,7 +87,8 @@ final class SQLiteResponseStore: ResponseStore {
         database.state.observe(draft.storedAt)
         let limits = database.state.limits
         let length = draft.expectedLength ?? 0
-        if length > limits.maximumObject { return nil }
+        if length + draft.head.storedOctets > limits.maximumObject { return nil }
+        if writer.logIsHeld.load(ordering: .relaxed) { return nil }
         // The disk is behind: the exchange goes on without the store. What the caller asks for itself waits instead.
         if writer.pendingBytes > limits.pending { return nil }
         let room = limits.room(for: length)
@@ -103,7 +105,7 @@ final class SQLiteResponseStore: ResponseStore {
         fence: InvalidationSequence
     ) async throws -> StoredResponse? {
         let database = try core.database()
-        guard database.writer != nil else { return nil }
+        guard database.writer != nil, head.storedOctets <= database.state.limits.maximumObject else { return nil }
         let entry = ResponseEntry(
             draft: ResponseDraft(
                 key: response.key,
@@ -115,7 +117,7 @@ final class SQLiteResponseStore: ResponseStore {
             state: database.state
         ).draft(bodyLength: response.bodyLength)
         let place = EntryPlace(id: response.id, bodyID: response.bodyID, bodyLength: response.bodyLength)
-        let isChanged = try await core.write(to: database, bytes: 512) { context in
+        let isChanged = try await core.write(to: database, bytes: Int(head.storedOctets)) { context in
             if try context.isInvalidated(after: fence, keyHash: entry.keyHash, targetHash: entry.targetHash ?? 0) {
                 return false
             }
@@ -151,5 +153,15 @@ extension EntryRecord {
         guard var head = StoredHeadCodec.decode(head, binding: binding) else { return nil }
         head.isInvalidated = head.isInvalidated || isInvalidated
         return StoredResponse(id: id, key: key, head: head, bodyID: bodyID, bodyLength: bodyLength, storedAt: storedAt)
+    }
+}
+
+extension StoredResponseHead {
+    /// About what the head takes on disk, the row around it included.
+    var storedOctets: Int64 {
+        let lengths = [fields, selectingFields].joined().reduce(0) {
+            $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 8
+        }
+        return Int64(lengths) + 512
     }
 }

@@ -1,0 +1,122 @@
+import Foundation
+import GRDBSQLite
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import NIOCore
+import Testing
+
+@testable import OfflineStore
+
+/// What other openings, slow readers and large heads do to a store that is open.
+@Suite struct SharedFileTests {
+    let folder: TemporaryFolder
+    let clock = ManualClock()
+
+    init() throws { folder = try TemporaryFolder() }
+
+    #if os(Linux)
+        /// Closing a descriptor of a file lets go of all locks that the process holds on it (POSIX); the next program that opens and
+        /// closes the database would then take itself for the last one and remove the log under the writer.
+        @Test(arguments: [true, false])
+        func openingAgainDoesNotLetGoOfTheLocks(_ isReader: Bool) async throws {
+            let store = try await openStore(folder.store, clock: clock)
+            try await store.setObject(1, forKey: "n")
+            let before = try locks(folder.store + "/0001.sqlite")
+            if isReader {
+                try await openReadOnly(folder.store, clock: clock).close()
+            } else {
+                #expect(await code { _ = try await openStore(folder.store, clock: clock) } == .inUse)
+            }
+            #expect(before > 0)
+            #expect(try locks(folder.store + "/0001.sqlite") == before)
+            try await store.close()
+        }
+
+        /// How many locks this process holds on a file.
+        private func locks(_ path: String) throws -> Int {
+            let attributes = try FileManager.default.attributesOfItem(atPath: path)
+            let inode = try #require(attributes[.systemFileNumber] as? Int)
+            let octets = try #require(try Foundation.FileHandle(forReadingAtPath: "/proc/locks")?.readToEnd())
+            return String(decoding: octets, as: UTF8.self).split(separator: "\n")
+                .filter { $0.contains("POSIX") && $0.contains(" \(getpid()) ") && $0.contains(":\(inode) ") }.count
+        }
+    #endif
+
+    @Test func aHeadThatIsTooLargeIsDeclinedAndEvictsNothing() async throws {
+        let store = try await openStore(folder.store, clock: clock, budget: 4 << 20)
+        for number in 0..<30 { try await store.setObject(number, forKey: "\(number)") }
+        let name = try #require(HTTPField.Name("X-Large"))
+        let fields: HTTPFields = [name: String(repeating: "x", count: 3 << 20)]
+        let response = RawResponse(status: .ok, fields: fields, body: ByteBuffer(string: "1"))
+        #expect(
+            await code { try await store.setResponse(response, for: try cacheKey("/large"), expiry: .never) }
+                == .tooLarge
+        )
+        var passing = draft(try cacheKey("/passing"), at: clock.now())
+        passing.head.fields = fields
+        let writer = try await store.responses.beginWrite(passing, fence: store.responses.invalidationSequence)
+        #expect(writer == nil)
+        for number in 0..<30 { #expect(try await store.object(Int.self, forKey: "\(number)") == number) }
+        try await store.close()
+    }
+
+    /// A reader that never ends keeps the log from being used anew: what is stored stays, and passing responses are declined.
+    @Test func aReaderThatDoesNotEndDoesNotEmptyTheStore() async throws {
+        let store = try await openStore(folder.store, clock: clock, budget: 16 << 20)
+        for number in 0..<100 { try await store.setObject(String(repeating: "x", count: 20_000), forKey: "\(number)") }
+        var reader: OpaquePointer?
+        defer { sqlite3_close(reader) }
+        #expect(sqlite3_open_v2(folder.store + "/0001.sqlite", &reader, SQLITE_OPEN_READONLY, nil) == SQLITE_OK)
+        #expect(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM entry", nil, nil, nil) == SQLITE_OK)
+        var declined = 0
+        for number in 0..<1500 {
+            let response = try await store.store(
+                draft(try cacheKey("/\(number)"), at: clock.now()),
+                String(repeating: "y", count: 20_000)
+            )
+            if response == nil { declined += 1 }
+        }
+        #expect(declined > 0)
+        #expect(try await store.statistics().objects == 100)
+        #expect(sqlite3_exec(reader, "COMMIT", nil, nil, nil) == SQLITE_OK)
+        try await store.settle()
+        // The reader has ended: what passes is stored again.
+        let again = try await store.store(draft(try cacheKey("/after"), at: clock.now()), "after")
+        #expect(again != nil)
+        try await store.close()
+    }
+
+    @Test func whatNeedsNoRoomWaitsBehindNobody() async throws {
+        let room = SpaceReservation(limit: 10)
+        #expect(room.reserve(10))
+        let waiting = Task { await room.reserveInTurn(5) }
+        for _ in 0..<100 { await Task.yield() }
+        #expect(room.reserve(0))
+        await room.reserveInTurn(0)
+        room.release(10)
+        await waiting.value
+    }
+
+    @Test func twoInvalidationsAtATimeDoNotWriteOverTheNewestSlot() throws {
+        let path = folder.path + "/sequence"
+        let sidecar = try SequenceSidecar(path: path)
+        for number in stride(from: Int64(2), through: 10, by: 2) { try sidecar.write(number) }
+        // A torn write of the last number leaves the one before it.
+        var octets = try Data(contentsOf: URL(filePath: path))
+        let slots = [0, 4096].filter { $0 + 24 <= octets.count }
+        #expect(slots.count == 2)
+        let newest = try #require(
+            slots.max { octets[$0 + 8..<$0 + 16].lexicographicallyPrecedes(octets[$1 + 8..<$1 + 16]) }
+        )
+        octets[newest + 12] ^= 0xff
+        try octets.write(to: URL(filePath: path))
+        #expect(try SequenceSidecar(path: path).read() == 8)
+    }
+
+    @Test(arguments: ["", "/tmp/a\u{0}b"])
+    func whatIsNoPathIsRefused(path: String) async {
+        #expect(await code { _ = try await openStore(path, clock: clock) } == .invalidConfiguration)
+        #expect(await code { _ = try await openReadOnly(path, clock: clock) } == .invalidConfiguration)
+    }
+}
