@@ -87,6 +87,21 @@ import Testing
         try await store.close()
     }
 
+    @Test func aReaderFollowsAStoreThatWasRemovedAndMadeAnew() async throws {
+        let old = try await openStore(folder.store, clock: clock)
+        try await old.setObject("old", forKey: "n")
+        try await old.close()
+        let reader = try await openReadOnly(folder.store, clock: clock)
+        #expect(try await reader.object(String.self, forKey: "n") == "old")
+        // Kept under another name, so that the file system has no reason to give its number to the new one.
+        #expect(rename(folder.store, folder.path + "/before") == 0)
+        let new = try await openStore(folder.store, clock: clock)
+        try await new.setObject("new", forKey: "n")
+        #expect(try await reader.object(String.self, forKey: "n") == "new")
+        try await reader.close()
+        try await new.close()
+    }
+
     @Test func whatNeedsNoRoomWaitsBehindNobody() async throws {
         let room = SpaceReservation(limit: 10)
         #expect(room.reserve(10))

@@ -296,7 +296,7 @@ final class StoreCore: Sendable {
             }
             if known == inode { return database }
             guard case .store(let number) = try folder.content() else { return database }
-            if number == database.number {
+            if number == database.number, try FileStatus(path: database.path)?.inode == database.inode {
                 current.withLock { $0 = .open(database, currentInode: inode) }
                 return database
             }
@@ -306,8 +306,8 @@ final class StoreCore: Sendable {
                 folder: folder.path,
                 settings: settings
             )
+            // Bodies that are being read from the old one are read to their ends; its last reader closes it.
             install(next, sequence: last, inode: inode)
-            database.readers.close()
             return next
         }
     }

@@ -20,6 +20,8 @@ final class StoreDatabase: Sendable {
     /// `nil` when it is open read-only.
     let writer: StoreWriter?
     let readers: ReaderPool
+    /// The file's own number: a store that was removed and made anew has the same names.
+    let inode: UInt64?
 
     init(
         number: Int,
@@ -35,6 +37,7 @@ final class StoreDatabase: Sendable {
         self.schemaVersion = schemaVersion
         self.writer = writer
         self.readers = readers
+        self.inode = (try? FileStatus(path: path))?.inode
     }
 
     /// What a database is opened with.
