@@ -87,7 +87,9 @@ import Testing
             var sent = 0
             for _ in 0..<300 {
                 let text = String(
-                    (0..<Int.random(in: 0...24, using: &random)).map { _ in alphabet.randomElement(using: &random)! }
+                    (0..<Int.random(in: 0...24, using: &random)).map { _ in
+                        alphabet[Int.random(in: alphabet.indices, using: &random)]
+                    }
                 )
                 let url = origin.baseURL + "/" + text
                 guard (try? TargetURI(url)) != nil else { continue }
@@ -102,7 +104,7 @@ import Testing
 
     @Test func fieldsAndContentArriveAsTheyWere() async throws {
         try await withTransport { origin, transport in
-            let fields: HTTPFields = [.accept: "text/plain", .init("X-Twice")!: "1", .init("X-Twice")!: "2"]
+            let fields: HTTPFields = [.accept: "text/plain", .acceptLanguage: "1", .acceptLanguage: "2"]
             let body = BodyStream(ByteBuffer(string: "content"))
             let response = try await transport.send(
                 try request(origin.url("/echo"), method: .post, fields: fields, body: body)
@@ -110,7 +112,7 @@ import Testing
             #expect(response.head.status == .ok)
             _ = try await response.body.collect(upTo: 1 << 20)
             let received = try #require(origin.requests.last)
-            #expect(received.values(of: "x-twice") == ["1", "2"])
+            #expect(received.values(of: "accept-language") == ["1", "2"])
             #expect(received["content-length"] == "7" && received["host"] == origin.authority)
             #expect(received["accept-encoding"] == nil && received.method == "POST")
         }

@@ -197,7 +197,8 @@ final class StoreCore: Sendable {
         StoreWriter.Events(
             invalidated: { [weak self] in try self?.publish($0) },
             damaged: { [weak self] writer, error in
-                // Not here: this is the damaged writer's own queue.
+                // Not here: this is the damaged writer's own queue, which the exchange waits for. And nobody's child: the exchange is the
+                // store's own matter, whoever ran into the damage and gives up.
                 Task.detached {
                     guard let self, let database = try? self.database(), database.writer === writer else { return }
                     self.setAside(database, because: error)
