@@ -148,6 +148,39 @@ import Testing
         #expect(try await fixture.get(url, [.cookie: "sid=other"], principal: "she").text == "y")
     }
 
+    /// An exchange looks up again when a fill ended meanwhile; what only the first lookup found is no fallback.
+    @Test func whatASecondLookupNoLongerFindsIsNoFallback() throws {
+        let request = try EngineFixture().request()
+        var machine = ExchangeMachine(
+            request: request,
+            selecting: request.head,
+            mode: .automatic,
+            policy: CachePolicy(kind: .private),
+            now: Timestamp(seconds: 1000)
+        )
+        let head = StoredResponseHead(
+            status: .ok,
+            fields: [.cacheControl: "max-age=1"],
+            requestTime: Timestamp(seconds: 0),
+            responseTime: Timestamp(seconds: 0)
+        )
+        let stored = StoredResponse(
+            id: 1,
+            key: CacheKey(target: try TargetURI(url)),
+            head: head,
+            bodyID: 1,
+            bodyLength: 0,
+            storedAt: Timestamp(seconds: 0)
+        )
+        _ = machine.lookedUp([stored])
+        _ = machine.lookedUp([])
+        guard case .refuse(let refusal) = machine.originFailed(TransportError(code: .connect, message: "away")) else {
+            Issue.record("A response that is gone was served.")
+            return
+        }
+        #expect(refusal.code == .originUnreachable)
+    }
+
     @Test func messagesShowNoSecrets() async throws {
         let fixture = EngineFixture()
         for (authority, path) in [("user:hunter2@a.example", "/"), ("a.example", "/x?token=hunter2#f")] {

@@ -65,6 +65,8 @@ package struct ExchangeMachine: Sendable {
 
     /// The key's stored responses, those of the principal's partition before the shared ones.
     package mutating func lookedUp(_ candidates: [StoredResponse]) -> Action {
+        // What an earlier lookup found may be gone.
+        selected = nil
         guard let index = policy.selectVariant(from: candidates.map(\.head), for: selecting, at: now) else {
             return missed(candidates.isEmpty ? .uriMiss : .varyMiss)
         }
@@ -94,8 +96,7 @@ package struct ExchangeMachine: Sendable {
 
     /// The body of the stored response that was to be served is gone: the same question without it.
     package mutating func bodyGone(_ stored: StoredResponse, among candidates: [StoredResponse]) -> Action {
-        selected = nil
-        return lookedUp(candidates.filter { $0.id != stored.id })
+        lookedUp(candidates.filter { $0.id != stored.id })
     }
 
     /// The origin gave no answer.

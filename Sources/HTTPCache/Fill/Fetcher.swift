@@ -9,22 +9,15 @@ struct Fetcher: Sendable {
     /// The request's head as variants are selected by it.
     let selecting: HTTPRequest
     let key: CacheKey
-    let fetch: ExchangeMachine.Fetch
+    var fetch: ExchangeMachine.Fetch
     let fence: InvalidationSequence
     let hasStoredSuccess: Bool
 
     /// The same fetch without the cache's validators.
     var unconditional: Fetcher {
-        let fetch = ExchangeMachine.Fetch(request: request.head, validating: nil, reason: fetch.reason)
-        return Fetcher(
-            engine: engine,
-            request: request,
-            selecting: selecting,
-            key: key,
-            fetch: fetch,
-            fence: fence,
-            hasStoredSuccess: hasStoredSuccess
-        )
+        var fetcher = self
+        fetcher.fetch = ExchangeMachine.Fetch(request: request.head, validating: nil, reason: fetch.reason)
+        return fetcher
     }
 
     @concurrent
