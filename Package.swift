@@ -17,6 +17,11 @@ let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
+let structuredFields: Target.Dependency = .product(
+    name: "RawStructuredFieldValues",
+    package: "swift-http-structured-headers"
+)
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let grdbSQLite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
@@ -30,6 +35,7 @@ let package = Package(
     products: [
         .library(name: "Holdfast", targets: ["Holdfast"]),
         .library(name: "HTTPCache", targets: ["HTTPCache"]),
+        .library(name: "HoldfastGateway", targets: ["HoldfastGateway"]),
         .library(name: "HoldfastTesting", targets: ["HoldfastTesting"]),
         .executable(name: "holdfast", targets: ["holdfast-cli"]),
         .executable(name: "cache-dump", targets: ["cache-dump"]),
@@ -43,16 +49,18 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
     ],
     targets: [
         // The modules, in the order of their dependencies: each imports only modules above it.
-        .target(name: "HTTPCacheSemantics", dependencies: [httpTypes], swiftSettings: settings),
+        .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
         .target(
             name: "HTTPCache",
-            dependencies: ["HTTPCacheSemantics", httpTypes, nioCore, crypto, logging, metrics],
+            dependencies: ["HTTPCacheSemantics", httpTypes, nioCore, crypto, logging, metrics, tracing],
             swiftSettings: settings
         ),
         .target(
@@ -90,11 +98,21 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        .target(
+            name: "HoldfastGateway",
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, nioPosix, nioSSL, logging,
+            ],
+            swiftSettings: settings
+        ),
+
         // The executables: argument parsing and composition.
         .target(name: "CommandLineSupport", swiftSettings: settings),
         .executableTarget(
             name: "holdfast-cli",
-            dependencies: ["CommandLineSupport", "Holdfast", argumentParser, logging, nioCore],
+            dependencies: [
+                "CommandLineSupport", "Holdfast", "HoldfastGateway", argumentParser, logging, nioCore, nioPosix,
+            ],
             swiftSettings: settings
         ),
         .executableTarget(
@@ -156,6 +174,14 @@ let package = Package(
         .testTarget(
             name: "SampleOriginTests",
             dependencies: ["SampleOrigin", httpTypes, nioCore, nioPosix],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HoldfastGatewayTests",
+            dependencies: [
+                "HoldfastGateway", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "HoldfastTesting", httpTypes,
+                nioCore, nioPosix, logging,
+            ],
             swiftSettings: settings
         ),
         .testTarget(

@@ -42,9 +42,9 @@ public final class FaultyResponseStore: ResponseStore {
     }
 
     /// See `ResponseStore`.
-    public func openBody(of response: StoredResponse) async throws -> BodyStream? {
+    public func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream? {
         try check(.openBody)
-        return try await base.openBody(of: response)
+        return try await base.openBody(of: response, range: range)
     }
 
     /// See `ResponseStore`.
@@ -60,20 +60,15 @@ public final class FaultyResponseStore: ResponseStore {
     /// See `ResponseStore`.
     public func freshen(
         _ response: StoredResponse,
-        head: StoredResponseHead,
-        freshUntil: Timestamp,
-        isUsableStale: Bool,
+        with draft: ResponseDraft,
         fence: InvalidationSequence
     ) async throws -> StoredResponse? {
         try check(.freshen)
-        return try await base.freshen(
-            response,
-            head: head,
-            freshUntil: freshUntil,
-            isUsableStale: isUsableStale,
-            fence: fence
-        )
+        return try await base.freshen(response, with: draft, fence: fence)
     }
+
+    /// See `ResponseStore`.
+    public var changes: StoreChangeFeed { base.changes }
 
     /// See `ResponseStore`.
     public func invalidate(

@@ -9,11 +9,15 @@ public final class InMemoryResponseStore: ResponseStore {
     fileprivate struct State {
         var responses: [CacheKey: [StoredResponse]] = [:]
         var bodies: [Int64: ByteBuffer] = [:]
+        var tags: [Int64: [String]] = [:]
         var invalidations: [(number: Int64, scope: InvalidationScope)] = []
         var nextID: Int64 = 1
     }
 
     private let state = Mutex(State())
+
+    /// See `ResponseStore`.
+    public let changes = StoreChangeFeed()
 
     /// An empty store.
     public init() {}
@@ -37,8 +41,10 @@ public final class InMemoryResponseStore: ResponseStore {
     public var all: [StoredResponse] { state.withLock { $0.responses.values.flatMap { $0 } } }
 
     /// See `ResponseStore`.
-    public func openBody(of response: StoredResponse) async throws -> BodyStream? {
-        state.withLock { $0.bodies[response.bodyID] }.map { BodyStream($0) }
+    public func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream? {
+        guard let body = state.withLock({ $0.bodies[response.bodyID] }) else { return nil }
+        guard let range else { return BodyStream(body) }
+        return body.getSlice(at: body.readerIndex + Int(range.lowerBound), length: range.count).map { BodyStream($0) }
     }
 
     /// See `ResponseStore`.
@@ -52,18 +58,19 @@ public final class InMemoryResponseStore: ResponseStore {
     /// See `ResponseStore`.
     public func freshen(
         _ response: StoredResponse,
-        head: StoredResponseHead,
-        freshUntil: Timestamp,
-        isUsableStale: Bool,
+        with draft: ResponseDraft,
         fence: InvalidationSequence
     ) async throws -> StoredResponse? {
-        state.withLock { state in
-            guard !state.isInvalidated(response.key, after: fence),
+        let freshened: StoredResponse? = state.withLock { state in
+            guard !state.isInvalidated(response.key, tags: draft.tags, after: fence),
                 let index = state.responses[response.key]?.firstIndex(where: { $0.id == response.id })
             else { return nil }
-            state.responses[response.key]?[index].head = head
+            state.responses[response.key]?[index].head = draft.head
+            state.tags[response.id] = draft.tags
             return state.responses[response.key]?[index]
         }
+        if freshened != nil { changes.publish(StoreChange(.freshened, .key(response.key), tags: draft.tags)) }
+        return freshened
     }
 
     /// See `ResponseStore`.
@@ -72,26 +79,30 @@ public final class InMemoryResponseStore: ResponseStore {
         keepingForOffline: Bool,
         at now: Timestamp
     ) async throws -> InvalidationSequence {
-        state.withLock { state in
+        let number = state.withLock { state in
             let number = (state.invalidations.last?.number ?? 0) + 1
             state.invalidations.append((number, scope))
-            for key in state.responses.keys where scope.covers(key) {
-                if keepingForOffline {
-                    for index in state.responses[key, default: []].indices {
-                        state.responses[key]?[index].head.isInvalidated = true
+            for key in state.responses.keys {
+                var kept: [StoredResponse] = []
+                for var response in state.responses[key, default: []] {
+                    if scope.covers(key, tags: state.tags[response.id] ?? []) {
+                        if !keepingForOffline { continue }
+                        response.head.isInvalidated = true
                     }
-                } else {
-                    state.responses[key] = nil
+                    kept.append(response)
                 }
+                state.responses[key] = kept.isEmpty ? nil : kept
             }
             return InvalidationSequence(number)
         }
+        changes.publish(StoreChange(.invalidated, scope))
+        return number
     }
 
     fileprivate func commit(_ draft: ResponseDraft, _ body: ByteBuffer, fence: InvalidationSequence) -> StoredResponse?
     {
-        state.withLock { state in
-            guard !state.isInvalidated(draft.key, after: fence) else { return nil }
+        let stored: StoredResponse? = state.withLock { state in
+            guard !state.isInvalidated(draft.key, tags: draft.tags, after: fence) else { return nil }
             let response = StoredResponse(
                 id: state.nextID,
                 key: draft.key,
@@ -102,6 +113,7 @@ public final class InMemoryResponseStore: ResponseStore {
             )
             state.nextID += 1
             state.bodies[response.bodyID] = body
+            state.tags[response.id] = draft.tags
             state.responses[draft.key, default: []].removeAll {
                 $0.head.selectingFields == draft.head.selectingFields
                     && $0.head.fields[.vary] == draft.head.fields[.vary]
@@ -109,6 +121,8 @@ public final class InMemoryResponseStore: ResponseStore {
             state.responses[draft.key, default: []].append(response)
             return response
         }
+        if stored != nil { changes.publish(StoreChange(.stored, .key(draft.key), tags: draft.tags)) }
+        return stored
     }
 
     private final class Writer: ResponseWriter {
@@ -145,17 +159,18 @@ public final class InMemoryResponseStore: ResponseStore {
 }
 
 extension InMemoryResponseStore.State {
-    fileprivate func isInvalidated(_ key: CacheKey, after fence: InvalidationSequence) -> Bool {
-        invalidations.contains { $0.number > fence.number && $0.scope.covers(key) }
+    fileprivate func isInvalidated(_ key: CacheKey, tags: [String], after fence: InvalidationSequence) -> Bool {
+        invalidations.contains { $0.number > fence.number && $0.scope.covers(key, tags: tags) }
     }
 }
 
 extension InvalidationScope {
-    /// Whether it is about this key.
-    fileprivate func covers(_ key: CacheKey) -> Bool {
+    /// Whether it is about this key with these tags.
+    fileprivate func covers(_ key: CacheKey, tags: [String]) -> Bool {
         switch self {
         case .all: true
         case .key(let other): other == key
+        case .tag(let tag): tags.contains(tag)
         case .target(let target): key.components.target == target
         }
     }

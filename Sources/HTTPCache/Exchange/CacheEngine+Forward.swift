@@ -66,7 +66,12 @@ extension CacheEngine {
 }
 
 extension CacheRequest {
-    var transportRequest: TransportRequest { TransportRequest(head: head, body: body?.stream) }
+    var transportRequest: TransportRequest { sending(head) }
+
+    /// What is sent for this request, under another head (with the cache's validators, say).
+    func sending(_ head: HTTPRequest) -> TransportRequest {
+        TransportRequest(head: head, body: body?.stream, onInformational: onInformational)
+    }
 }
 
 extension HTTPRequest.Method {

@@ -42,6 +42,8 @@ public struct CacheRequest: Sendable {
     public var storage: Storage
     /// Whether the content is part of the key, so that a response to POST may be stored (QUERY always is keyed so). RFC 9111 §2, RFC 10008
     public var keysContent: Bool
+    /// Takes the origin's interim responses (1xx), where this request is the one that was sent. RFC 9110 §15.2
+    public var onInformational: (@Sendable (HTTPResponse) -> Void)?
     /// Nothing stored may answer or be validated, but the response is stored as ever: for a stored response that turned out damaged.
     package var ignoresStored = false
 

@@ -33,9 +33,7 @@ struct Fetcher: Sendable {
 
     private func fetch(_ fill: Fill) async throws {
         let requestTime = engine.clock.now()
-        let response = try await engine.transport.send(
-            TransportRequest(head: fetch.request, body: request.body?.stream)
-        )
+        let response = try await engine.transport.send(request.sending(fetch.request))
         let responseTime = engine.clock.now()
         let context = FillContext(
             presented: request,
@@ -67,9 +65,14 @@ struct Fetcher: Sendable {
         let updated = await engine.recovering("freshen") {
             try await engine.store.freshen(
                 stored,
-                head: head,
-                freshUntil: policy.freshUntil(head),
-                isUsableStale: policy.isUsableStale(head),
+                with: ResponseDraft(
+                    key: stored.key,
+                    head: head,
+                    freshUntil: policy.freshUntil(head),
+                    isUsableStale: policy.isUsableStale(head),
+                    expectedLength: stored.bodyLength,
+                    storedAt: stored.storedAt
+                ),
                 fence: fence
             )
         }

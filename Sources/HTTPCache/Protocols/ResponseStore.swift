@@ -21,12 +21,14 @@ public protocol ResponseStore: Sendable {
     /// All stored responses of a key, in no particular order; empty when there are none.
     func lookup(_ key: CacheKey) async throws -> [StoredResponse]
 
-    /// Opens a stored response's body for reading.
+    /// Opens a stored response's body, or a part of it, for reading.
     ///
     /// The body stays readable until the stream is released, even when the response is replaced, evicted or purged meanwhile.
-    /// The first chunk's checksum has been verified when this returns; a later chunk that is damaged makes the stream throw.
-    /// - Returns: `nil` when the body is gone or damaged at its beginning: treat it as a miss.
-    func openBody(of response: StoredResponse) async throws -> BodyStream?
+    /// The first octet's checksum has been verified when this returns; a later chunk that is damaged makes the stream throw.
+    ///
+    /// - Parameter range: octets of the stored body, within `0..<bodyLength`; `nil` for all of it. The stream's `length` is the range's.
+    /// - Returns: `nil` when the body is gone or damaged where reading begins: treat it as a miss.
+    func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream?
 
     /// Begins to store a response. Nothing is visible before ``ResponseWriter/finish()``.
     ///
@@ -37,14 +39,10 @@ public protocol ResponseStore: Sendable {
 
     /// Replaces a stored response's head after a 304 (RFC 9111 §4.3.4), unless it was invalidated after `fence`, or is gone.
     ///
+    /// - Parameter draft: the new head, its expiry and tags. Key, body and the time of storing stay as they are.
     /// - Returns: the stored response as it is now, or `nil` when nothing was changed.
-    func freshen(
-        _ response: StoredResponse,
-        head: StoredResponseHead,
-        freshUntil: Timestamp,
-        isUsableStale: Bool,
-        fence: InvalidationSequence
-    ) async throws -> StoredResponse?
+    func freshen(_ response: StoredResponse, with draft: ResponseDraft, fence: InvalidationSequence) async throws
+        -> StoredResponse?
 
     /// Invalidates: durable when it returns, and every fill that began before it will not be stored.
     ///
@@ -56,6 +54,16 @@ public protocol ResponseStore: Sendable {
     @discardableResult
     func invalidate(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) async throws
         -> InvalidationSequence
+
+    /// Tells of every change to what is stored, after its commit.
+    var changes: StoreChangeFeed { get }
+}
+
+extension ResponseStore {
+    /// Opens a stored response's whole body for reading; see ``openBody(of:range:)``.
+    public func openBody(of response: StoredResponse) async throws -> BodyStream? {
+        try await openBody(of: response, range: nil)
+    }
 }
 
 /// A number of the store's one sequence of invalidations. It only grows, also across restarts.
@@ -74,6 +82,8 @@ public enum InvalidationScope: Sendable, Hashable {
     case target(TargetURI)
     /// One key with all its variants.
     case key(CacheKey)
+    /// Everything stored under a tag (``ResponseDraft/tags``), in all partitions.
+    case tag(String)
     /// Every response.
     case all
 }

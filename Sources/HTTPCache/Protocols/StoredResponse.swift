@@ -47,6 +47,8 @@ public struct ResponseDraft: Sendable {
     public var expectedLength: Int64?
     /// When it is stored: the exchange's `now`.
     public var storedAt: Timestamp
+    /// Names under which it can be invalidated together with others; each at most 1,024 octets, at most 64 of them.
+    public var tags: [String]
     /// A response to be stored.
     public init(
         key: CacheKey,
@@ -54,7 +56,8 @@ public struct ResponseDraft: Sendable {
         freshUntil: Timestamp,
         isUsableStale: Bool,
         expectedLength: Int64? = nil,
-        storedAt: Timestamp
+        storedAt: Timestamp,
+        tags: [String] = []
     ) {
         self.key = key
         self.head = head
@@ -62,5 +65,6 @@ public struct ResponseDraft: Sendable {
         self.isUsableStale = isUsableStale
         self.expectedLength = expectedLength
         self.storedAt = storedAt
+        self.tags = tags
     }
 }

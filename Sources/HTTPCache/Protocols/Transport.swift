@@ -17,10 +17,19 @@ public struct TransportRequest: Sendable {
     public var head: HTTPRequest
     /// `nil` where the request has no content.
     public var body: BodyStream?
+    /// Takes the interim responses (1xx but 101), in order, before the final one. RFC 9110 §15.2
+    ///
+    /// A transport whose client does not tell of them never calls it.
+    public var onInformational: (@Sendable (HTTPResponse) -> Void)?
     /// A request; without a body unless told otherwise.
-    public init(head: HTTPRequest, body: BodyStream? = nil) {
+    public init(
+        head: HTTPRequest,
+        body: BodyStream? = nil,
+        onInformational: (@Sendable (HTTPResponse) -> Void)? = nil
+    ) {
         self.head = head
         self.body = body
+        self.onInformational = onInformational
     }
 }
 

@@ -31,7 +31,7 @@ extension WriteContext {
     /// Takes the next number of the sequence and applies an invalidation of responses.
     func invalidate(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) throws -> Int64 {
         switch scope {
-        case .all:
+        case .all, .tag:
             let number = try nextInvalidation(.all, hash: 0, at: now)
             if keepingForOffline {
                 try connection.run("UPDATE store SET response_floor = ?1 WHERE id = 1", number)

@@ -6,6 +6,7 @@ import Synchronization
 /// The engine's door to the store.
 final class SQLiteResponseStore: ResponseStore {
     let core: StoreCore
+    let changes = StoreChangeFeed()
 
     init(core: StoreCore) {
         self.core = core
@@ -54,7 +55,8 @@ final class SQLiteResponseStore: ResponseStore {
     private static let lookupSQL = "SELECT \(EntryRecord.columns) FROM entry WHERE key_hash = ?1 AND kind = 0"
 
     @concurrent
-    func openBody(of response: StoredResponse) async throws -> BodyStream? {
+    func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream? {
+        guard range == nil else { return nil }
         let database = try core.database()
         use(response.id, database)
         return try StoredBody.open(
@@ -99,25 +101,14 @@ final class SQLiteResponseStore: ResponseStore {
     @concurrent
     func freshen(
         _ response: StoredResponse,
-        head: StoredResponseHead,
-        freshUntil: Timestamp,
-        isUsableStale: Bool,
+        with draft: ResponseDraft,
         fence: InvalidationSequence
     ) async throws -> StoredResponse? {
         let database = try core.database()
-        guard database.writer != nil, head.storedOctets <= database.state.limits.maximumObject else { return nil }
-        let entry = ResponseEntry(
-            draft: ResponseDraft(
-                key: response.key,
-                head: head,
-                freshUntil: freshUntil,
-                isUsableStale: isUsableStale,
-                storedAt: response.storedAt
-            ),
-            state: database.state
-        ).draft(bodyLength: response.bodyLength)
+        guard database.writer != nil, draft.head.storedOctets <= database.state.limits.maximumObject else { return nil }
+        let entry = ResponseEntry(draft: draft, state: database.state).draft(bodyLength: response.bodyLength)
         let place = EntryPlace(id: response.id, bodyID: response.bodyID, bodyLength: response.bodyLength)
-        let isChanged = try await core.write(to: database, bytes: Int(head.storedOctets)) { context in
+        let isChanged = try await core.write(to: database, bytes: Int(draft.head.storedOctets)) { context in
             if try context.isInvalidated(after: fence, keyHash: entry.keyHash, targetHash: entry.targetHash ?? 0) {
                 return false
             }
@@ -125,7 +116,7 @@ final class SQLiteResponseStore: ResponseStore {
         }
         guard isChanged else { return nil }
         var freshened = response
-        freshened.head = head
+        freshened.head = draft.head
         return freshened
     }
 

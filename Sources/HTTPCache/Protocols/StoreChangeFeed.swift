@@ -1,0 +1,104 @@
+import HTTPCacheSemantics
+import Synchronization
+
+/// One change to what a store holds.
+public struct StoreChange: Sendable, Hashable {
+    /// What happened.
+    public enum Kind: String, Sendable, Hashable {
+        /// A response became visible, new or in place of another.
+        case stored
+        /// A 304 renewed a stored head.
+        case freshened
+        /// What is stored is not to be used without validation any more, or was removed.
+        case invalidated
+    }
+    /// What happened.
+    public var kind: Kind
+    /// What it happened to.
+    public var scope: InvalidationScope
+    /// The tags of what was stored or freshened.
+    public var tags: [String]
+
+    /// A change.
+    public init(_ kind: Kind, _ scope: InvalidationScope, tags: [String] = []) {
+        self.kind = kind
+        self.scope = scope
+        self.tags = tags
+    }
+
+    /// Whether somebody who watches `interest` should look: never `false` for a change that concerns it.
+    ///
+    /// An invalidation by tag concerns every key: who has the tag is the store's knowledge.
+    public func concerns(_ interest: InvalidationScope) -> Bool {
+        switch (interest, scope) {
+        case (.all, _), (_, .all): true
+        case (.key(let key), .key(let changed)): key == changed
+        case (.key(let key), .target(let target)), (.target(let target), .key(let key)): key.components.target == target
+        case (.target(let target), .target(let changed)): target == changed
+        case (.tag(let tag), .tag(let changed)): tag == changed
+        case (.tag(let tag), .key): tags.contains(tag)
+        case (.key, .tag), (.target, .tag), (.tag, .target): true
+        }
+    }
+}
+
+/// Hands a store's changes to whoever watches. Costs one atomic read where nobody does.
+public final class StoreChangeFeed: Sendable {
+    private struct Watcher {
+        var interest: InvalidationScope
+        var continuation: AsyncStream<StoreChange>.Continuation
+    }
+
+    private struct State {
+        var watchers: [Int: Watcher] = [:]
+        var next = 0
+    }
+
+    /// Changes that wait for a slow watcher; beyond them the oldest are dropped, so that it still sees the newest.
+    public static let bufferLimit = 64
+
+    private let state = Mutex(State())
+    private let count = Atomic(0)
+
+    /// A feed that nobody watches yet.
+    public init() {}
+
+    /// The changes from now on that concern a key, a target, a tag or everything. Ends when the task that reads it is cancelled or the stream is let go.
+    public func changes(of interest: InvalidationScope) -> AsyncStream<StoreChange> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: StoreChange.self,
+            bufferingPolicy: .bufferingNewest(Self.bufferLimit)
+        )
+        let id = state.withLock { state in
+            defer { state.next += 1 }
+            state.watchers[state.next] = Watcher(interest: interest, continuation: continuation)
+            count.store(state.watchers.count, ordering: .releasing)
+            return state.next
+        }
+        continuation.onTermination = { [weak self] _ in self?.remove(id) }
+        return stream
+    }
+
+    private func remove(_ id: Int) {
+        // Let go of outside the lock: a continuation's end runs code of others.
+        let removed = state.withLock { state in
+            defer { count.store(state.watchers.count, ordering: .releasing) }
+            return state.watchers.removeValue(forKey: id)
+        }
+        withExtendedLifetime(removed) {}
+    }
+
+    /// Tells everybody whom it concerns. For stores, after the commit.
+    public func publish(_ change: @autoclosure () -> StoreChange) {
+        guard count.load(ordering: .acquiring) > 0 else { return }
+        let change = change()
+        let concerned = state.withLock { state in
+            state.watchers.values.filter { change.concerns($0.interest) }.map(\.continuation)
+        }
+        for continuation in concerned { continuation.yield(change) }
+    }
+
+    deinit {
+        for watcher in state.withLock({ $0.watchers.values.map(\.continuation) }) { watcher.finish() }
+    }
+}
