@@ -27,7 +27,8 @@ public enum Migrations {
 
     /// Every step, ascending by version, without gaps.
     public static let all: [Migration] = [
-        Migration(version: 1, name: "V001__store", octets: PackageResources.V001__store_sql)
+        Migration(version: 1, name: "V001__store", octets: PackageResources.V001__store_sql),
+        Migration(version: 2, name: "V002__tags", octets: PackageResources.V002__tags_sql),
     ]
 
     /// The version that the last step leads to.

@@ -54,6 +54,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         public static let io = Code("io")
         /// A key is empty or too long.
         public static let invalidKey = Code("invalidKey")
+        /// A response has too many tags, or one that is too long.
+        public static let invalidTag = Code("invalidTag")
         /// A body was read that has been removed meanwhile.
         public static let gone = Code("gone")
     }

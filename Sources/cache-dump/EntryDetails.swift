@@ -7,12 +7,14 @@ import OfflineStore
 struct EntryDetails: Encodable {
     let report: EntryReport
     private let head: StoredResponseHead?
+    private let tags: [String]
     private let preview: (text: String, isWhole: Bool)?
     /// Why there is no preview although there should be one.
     private let bodyProblem: String?
 
     init(_ entry: StoreEntry, in store: CacheManager, at now: Timestamp) async throws {
         head = entry.kind == .response ? try await store.response(of: entry)?.head : nil
+        tags = try await store.tags(of: entry)
         report = EntryReport(entry, head: head, at: now)
         do {
             preview = try await Body(store: store, entry: entry).preview()
@@ -34,12 +36,13 @@ struct EntryDetails: Encodable {
     // MARK: JSON
 
     private enum CodingKeys: String, CodingKey {
-        case fields, selectingFields, freshnessSource, freshnessLifetimeSeconds, bodyPreview
+        case tags, fields, selectingFields, freshnessSource, freshnessLifetimeSeconds, bodyPreview
     }
 
     func encode(to encoder: any Encoder) throws {
         try report.encode(to: encoder)
         var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(tags, forKey: .tags)
         try container.encode(fields.map { [$0.name.rawName, $0.value] }, forKey: .fields)
         try container.encode(selectingFields.map { [$0.name.rawName, $0.value] }, forKey: .selectingFields)
         try container.encode(lifetime?.source.rawValue, forKey: .freshnessSource)
@@ -79,6 +82,7 @@ struct EntryDetails: Encodable {
         facts.append(("stored", moment(entry.storedAt, at: now) ?? ""))
         facts.append(("last used", moment(entry.lastUsedAt, at: now) ?? ""))
         if entry.isPinned { facts.append(("pinned", "not evicted")) }
+        if !tags.isEmpty { facts.append(("tags", tags.joined(separator: ", "))) }
         facts.append(("body", "\(entry.bodyLength) bytes, \(entry.contentType ?? "of no stated type")"))
         return facts
     }

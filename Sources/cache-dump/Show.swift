@@ -12,8 +12,8 @@ struct Show: AsyncParsableCommand {
             KEY is a URL, an object's key, or an ID from 'cache-dump list' (its first four digits or more). A URL may \
             have several entries: variants, methods, principals. All are shown; '--entry' chooses one.
 
-            JSON: one object per entry, with the keys of 'list' and: fields and selectingFields (arrays of [name, \
-            value]), freshnessSource (maxAge, sMaxage, expires, heuristic, explicitExpiry or none), \
+            JSON: one object per entry, with the keys of 'list' and: tags, fields and selectingFields (arrays of \
+            [name, value]), freshnessSource (maxAge, sMaxage, expires, heuristic, explicitExpiry or none), \
             freshnessLifetimeSeconds, bodyPreview (text; null for other bodies).
 
             EXAMPLES

@@ -83,9 +83,7 @@ import Testing
         )
         let freshened = try await reader.responses.freshen(
             stored,
-            head: stored.head,
-            freshUntil: clock.now(),
-            isUsableStale: true,
+            with: renewed(stored, at: clock.now()),
             fence: reader.responses.invalidationSequence
         )
         #expect(freshened == nil)

@@ -279,9 +279,7 @@ import Testing
         let freshened = try #require(
             try await store.responses.freshen(
                 stored,
-                head: head,
-                freshUntil: clock.now().adding(.seconds(60)),
-                isUsableStale: true,
+                with: renewed(stored, head, at: clock.now().adding(.seconds(60))),
                 fence: store.responses.invalidationSequence
             )
         )
@@ -302,9 +300,7 @@ import Testing
         func freshen(_ response: StoredResponse, _ fence: InvalidationSequence) async throws -> StoredResponse? {
             try await store.responses.freshen(
                 response,
-                head: response.head,
-                freshUntil: clock.now(),
-                isUsableStale: true,
+                with: renewed(response, at: clock.now()),
                 fence: fence
             )
         }

@@ -188,7 +188,8 @@ func draft(
     isUsableStale: Bool = true,
     fields: HTTPFields = [.contentType: "text/plain"],
     selecting: HTTPFields = [:],
-    expectedLength: Int64? = nil
+    expectedLength: Int64? = nil,
+    tags: [String] = []
 ) -> ResponseDraft {
     ResponseDraft(
         key: key,
@@ -202,7 +203,25 @@ func draft(
         freshUntil: now.adding(freshFor),
         isUsableStale: isUsableStale,
         expectedLength: expectedLength,
-        storedAt: now
+        storedAt: now,
+        tags: tags
+    )
+}
+
+/// What a 304 makes of a stored response.
+func renewed(
+    _ response: StoredResponse,
+    _ head: StoredResponseHead? = nil,
+    at freshUntil: Timestamp,
+    tags: [String] = []
+) -> ResponseDraft {
+    ResponseDraft(
+        key: response.key,
+        head: head ?? response.head,
+        freshUntil: freshUntil,
+        isUsableStale: true,
+        storedAt: response.storedAt,
+        tags: tags
     )
 }
 

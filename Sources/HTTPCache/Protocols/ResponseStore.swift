@@ -34,12 +34,14 @@ public protocol ResponseStore: Sendable {
     ///
     /// - Parameter fence: ``invalidationSequence`` as it was before the request was sent. If the response's target was invalidated
     ///   after it, the response is not stored.
-    /// - Returns: `nil` when the store declines: too large for the budget, opened for reading alone, its disk is behind.
+    /// - Returns: `nil` when the store declines: too large for the budget, more tags than a store keeps
+    ///   (``ResponseDraft/tags``), opened for reading alone, its disk is behind.
     func beginWrite(_ draft: ResponseDraft, fence: InvalidationSequence) async throws -> (any ResponseWriter)?
 
     /// Replaces a stored response's head after a 304 (RFC 9111 §4.3.4), unless it was invalidated after `fence`, or is gone.
     ///
-    /// - Parameter draft: the new head, its expiry and tags. Key, body and the time of storing stay as they are.
+    /// - Parameter draft: the new head, its expiry and tags. Key, body and the time of storing stay as they are. An invalidation by
+    ///   a tag that it had counts as much as one by a tag that it gets.
     /// - Returns: the stored response as it is now, or `nil` when nothing was changed.
     func freshen(_ response: StoredResponse, with draft: ResponseDraft, fence: InvalidationSequence) async throws
         -> StoredResponse?

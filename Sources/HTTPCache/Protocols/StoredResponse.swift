@@ -47,8 +47,19 @@ public struct ResponseDraft: Sendable {
     public var expectedLength: Int64?
     /// When it is stored: the exchange's `now`.
     public var storedAt: Timestamp
-    /// Names under which it can be invalidated together with others; each at most 1,024 octets, at most 64 of them.
+    /// Names under which it can be invalidated together with others, compared octet by octet.
+    ///
+    /// At most ``maximumTagCount``, of at most ``maximumTagLength`` octets each. A response with more is not stored: it
+    /// would outlive an invalidation by a tag that was dropped.
     public var tags: [String]
+    /// Tags of one response at most.
+    public static let maximumTagCount = 64
+    /// Octets in one tag at most, as UTF-8.
+    public static let maximumTagLength = 1024
+    /// Whether a store keeps all its tags.
+    public var hasAcceptableTags: Bool {
+        tags.count <= Self.maximumTagCount && tags.allSatisfy { $0.utf8.count <= Self.maximumTagLength }
+    }
     /// A response to be stored.
     public init(
         key: CacheKey,

@@ -24,6 +24,7 @@ final class DatabaseState: Sendable {
         case responseKey = 0
         case objectKey = 1
         case target = 2
+        case tag = 3
     }
 
     let secrets: StoreSecrets
@@ -35,6 +36,11 @@ final class DatabaseState: Sendable {
     let responseFloor: Atomic<Int64>
     /// Objects stored under a smaller sequence number count as expired.
     let objectFloor: Atomic<Int64>
+    /// Whether the schema has tags: not yet, when a process that reads alone came before the one that migrates.
+    let hasTags: Atomic<Bool>
+
+    /// The first schema with tags.
+    static let tagSchemaVersion: Int32 = 2
 
     private let latest = Atomic<Int64>(0)
     private let sipHash: SipHash
@@ -46,6 +52,7 @@ final class DatabaseState: Sendable {
         recency: Int64,
         responseFloor: Int64,
         objectFloor: Int64,
+        schemaVersion: Int32,
         keyHash seam: (@Sendable ([UInt8]) -> UInt64)?
     ) {
         guard let sipHash = SipHash(secret: secrets.key), secrets.credential.count >= 32 else { return nil }
@@ -57,6 +64,7 @@ final class DatabaseState: Sendable {
         self.recency = RecencyLog(last: recency)
         self.responseFloor = Atomic(responseFloor)
         self.objectFloor = Atomic(objectFloor)
+        hasTags = Atomic(schemaVersion >= Self.tagSchemaVersion)
     }
 
     func hash(_ octets: [UInt8], _ domain: Domain) -> Int64 {

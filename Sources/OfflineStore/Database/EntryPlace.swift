@@ -36,4 +36,5 @@ struct EntryDraft: Sendable {
     var bodyLength: Int64
     /// The head without its checksum: its place is known once its number is.
     var headContent: [UInt8]
+    var tags: [TagName] = []
 }

@@ -1,3 +1,4 @@
+import HTTPCache
 import HTTPCacheSemantics
 import Logging
 import Synchronization
@@ -23,6 +24,8 @@ final class StoreCore: Sendable {
     let isReadOnly: Bool
     /// The number of the last invalidation.
     let sequence = Atomic<Int64>(0)
+    /// Tells of every change to the stored responses.
+    let changes = StoreChangeFeed()
     /// Heads and chunks whose checksum did not fit, since opening.
     let damagedReads = Atomic<Int>(0)
     /// Objects that did not decode as the type asked for, since opening.
@@ -104,6 +107,11 @@ final class StoreCore: Sendable {
             database.state.objectFloor.max(statement.integer(2), ordering: .releasing)
         }
         statement.reset()
+        if !database.state.hasTags.load(ordering: .acquiring),
+            try connection.integer("PRAGMA user_version") ?? 0 >= DatabaseState.tagSchemaVersion
+        {
+            database.state.hasTags.store(true, ordering: .releasing)
+        }
         return try body(connection)
     }
 
@@ -279,6 +287,7 @@ final class StoreCore: Sendable {
         guard isExchanged else { return }
         damaged.writer?.refuse(SQLiteFailure(code: 11, message: "set aside").storeError(path: damaged.path))
         try? damaged.close(checkpointing: false)
+        changes.publish(StoreChange(.invalidated, .all))
     }
 
     private func logSetAside(_ number: Int, _ error: any Error) {

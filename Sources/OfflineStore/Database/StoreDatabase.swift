@@ -191,6 +191,7 @@ final class StoreDatabase: Sendable {
             recency: row.recency,
             responseFloor: row.responseFloor,
             objectFloor: row.objectFloor,
+            schemaVersion: row.schemaVersion,
             keyHash: settings.keyHash
         )
         guard let state else { throw SQLiteFailure(code: 11, message: "the store's secrets are not whole") }

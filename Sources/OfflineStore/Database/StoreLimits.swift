@@ -6,6 +6,8 @@ struct StoreLimits: Sendable {
     static let pageSize: Int64 = 8192
     /// Rows and index entries of one stored thing, roughly.
     static let entryOverhead: Int64 = 320
+    /// Rows and index entries of one tag of one stored thing, roughly.
+    static let tagOverhead: Int64 = 40
     /// The lock, the sidecar, `CURRENT` and the log's index.
     static let fixedFiles: Int64 = 128 * 1024
 

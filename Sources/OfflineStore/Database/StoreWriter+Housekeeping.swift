@@ -68,6 +68,8 @@ extension StoreWriter {
     /// One step of everything that is due; `true` when there is more to do.
     func keepHouse(_ connection: Connection) -> Bool {
         do {
+            // Marking writes to the log, which does not shrink while it is held; what is pending is in force all the same.
+            if memory.wantsTagSweep, !logIsHeld.load(ordering: .relaxed) { try sweepTags(connection) }
             if memory.wantsSweep { try sweep(connection) }
             let usage = try usage(connection)
             if usage.total > database.limits.highWater { memory.isEvicting = true }
@@ -102,11 +104,13 @@ extension StoreWriter {
             setBack(error)
         }
         return memory.wantsSweep || memory.isEvicting || memory.wantsVacuum
+            || (memory.wantsTagSweep && !logIsHeld.load(ordering: .relaxed))
     }
 
     /// Housekeeping failed: it is tried again when there is a reason to, and not in a loop.
     private func setBack(_ error: any Error) {
         memory.wantsSweep = false
+        memory.wantsTagSweep = false
         memory.isEvicting = false
         memory.wantsVacuum = false
         memory.wantsCheckpoint = false
@@ -146,6 +150,21 @@ extension StoreWriter {
             logger.debug("evicted", metadata: ["store.path": "\(path)", "store.entries": "\(evicted)"])
         }
         return evicted > 0
+    }
+
+    /// Applies unfinished invalidations of tags to as many entries as one transaction takes.
+    private func sweepTags(_ connection: Connection) throws {
+        let context = WriteContext(connection: connection, state: database, memory: memory)
+        var isDone = false
+        do {
+            try transaction(connection) { isDone = try context.sweepTags(atMost: Int64(database.limits.batch)) }
+        } catch {
+            context.rolledBack()
+            memory.tagCursor = .min
+            throw error
+        }
+        context.committed()
+        memory.wantsTagSweep = !isDone
     }
 
     /// Removes some chunks of bodies that no entry names and nobody reads.

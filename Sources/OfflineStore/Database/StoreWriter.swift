@@ -183,6 +183,7 @@ final class StoreWriter: Sendable {
             if state.wantsSweep {
                 state.wantsSweep = false
                 memory.wantsSweep = true
+                memory.wantsTagSweep = true
             }
             return batch
         }

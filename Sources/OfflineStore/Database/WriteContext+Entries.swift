@@ -10,6 +10,7 @@ extension WriteContext {
         )
         let size =
             Int64(draft.key.count + draft.variant.count + head.count) + draft.bodyLength + StoreLimits.entryOverhead
+            + Int64(draft.tags.count) * StoreLimits.tagOverhead
         let statement = try connection.prepare(
             """
             INSERT INTO entry (id, kind, key_hash, key, variant, target_hash, sequence, is_invalidated, is_usable_stale,
@@ -34,19 +35,20 @@ extension WriteContext {
         statement.bind(15, draft.bodyLength)
         statement.bind(16, head)
         try statement.run()
+        try addTags(draft.tags, to: id)
     }
 
     /// Gives an entry another head for the body it has.
     ///
     /// - Returns: `false` when it is gone.
     func freshen(_ place: EntryPlace, with draft: EntryDraft) throws -> Bool {
-        let isThere = try connection.integer(
-            "SELECT 1 FROM entry WHERE id = ?1 AND body_id = ?2 AND key_hash = ?3",
+        let byTag = try connection.integer(
+            "SELECT \(TagInvalidation.state) FROM entry WHERE id = ?1 AND body_id = ?2 AND key_hash = ?3",
             place.id,
             place.bodyID,
             draft.keyHash
         )
-        guard isThere != nil else { return false }
+        guard let byTag, TagInvalidation(byTag) != .removed else { return false }
         // A 304 may bring another `Vary`: then this may now be the variant that another one was.
         _ = try replace(draft, except: place.id)
         let head = HeadBinding(
@@ -57,6 +59,7 @@ extension WriteContext {
         ).sealing(draft.headContent)
         let size =
             Int64(draft.key.count + draft.variant.count + head.count) + place.bodyLength + StoreLimits.entryOverhead
+            + Int64(draft.tags.count) * StoreLimits.tagOverhead
         let statement = try connection.prepare(
             """
             UPDATE entry SET head = ?2, expires_at = ?3, is_usable_stale = ?4, is_invalidated = ?5, sequence = ?6, variant = ?7,
@@ -72,12 +75,14 @@ extension WriteContext {
         statement.bind(7, draft.variant)
         statement.bind(8, size)
         try statement.run()
+        try setTags(draft.tags, of: place.id)
         return true
     }
 
     /// Removes an entry and its body.
     func remove(_ place: EntryPlace) throws {
         try connection.run("DELETE FROM entry WHERE id = ?1", place.id)
+        try removeTags(of: place.id)
         try discardBody(place.bodyID, length: place.bodyLength)
     }
 

@@ -3,16 +3,26 @@ import HTTPCacheSemantics
 
 /// Invalidations: one sequence, one bounded log, checked inside the commit of every fill.
 extension WriteContext {
-    private enum LogScope: Int64 {
+    enum LogScope: Int64 {
         case all = 0
         case target = 1
         case key = 2
+        case tag = 3
+        /// No fill is checked against it; it has a number so that the sidecar knows of it.
+        case object = 4
     }
 
-    /// Whether an invalidation after `fence` was about this key or target.
+    /// Whether an invalidation after `fence` was about this key, this target, or one of some tags.
     ///
     /// When the log no longer reaches back to the fence, the answer is that there was one.
-    func isInvalidated(after fence: InvalidationSequence, keyHash: Int64, targetHash: Int64) throws -> Bool {
+    ///
+    /// - Parameter tags: asked for only when there was any invalidation after the fence.
+    func isInvalidated(
+        after fence: InvalidationSequence,
+        keyHash: Int64,
+        targetHash: Int64,
+        tags: () throws -> [TagName]
+    ) throws -> Bool {
         let (last, logFloor) = try sequence()
         if fence.number >= last { return false }
         if fence.number < logFloor { return true }
@@ -25,13 +35,22 @@ extension WriteContext {
             targetHash,
             keyHash
         )
-        return found != nil
+        if found != nil { return true }
+        let hashes = Set(try tags().map(\.hash))
+        if hashes.isEmpty { return false }
+        let statement = try connection.prepare("SELECT hash FROM invalidation WHERE sequence > ?1 AND scope = 3")
+        defer { statement.reset() }
+        statement.bind(1, fence.number)
+        while try statement.step() {
+            if hashes.contains(statement.integer(0)) { return true }
+        }
+        return false
     }
 
     /// Takes the next number of the sequence and applies an invalidation of responses.
     func invalidate(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) throws -> Int64 {
         switch scope {
-        case .all, .tag:
+        case .all:
             let number = try nextInvalidation(.all, hash: 0, at: now)
             if keepingForOffline {
                 try connection.run("UPDATE store SET response_floor = ?1 WHERE id = 1", number)
@@ -39,6 +58,11 @@ extension WriteContext {
             } else {
                 try removeAll(.response)
             }
+            return number
+        case .tag(let name):
+            let tag = TagName(name, state)
+            let number = try nextInvalidation(.tag, hash: tag.hash, at: now)
+            try invalidate(tag, number: number, keepingForOffline: keepingForOffline)
             return number
         case .key(let key):
             let hash = state.hash(key.bytes, .responseKey)
@@ -88,10 +112,12 @@ extension WriteContext {
             kind.rawValue
         )
         try connection.run("DELETE FROM entry WHERE kind = ?1", kind.rawValue)
+        if kind == .response { try removeAllTags() }
         requestSweep()
     }
 
-    private func nextInvalidation(_ scope: LogScope, hash: Int64, at now: Timestamp) throws -> Int64 {
+    /// Takes the next number of the sequence and logs what it is about.
+    func nextInvalidation(_ scope: LogScope, hash: Int64, at now: Timestamp) throws -> Int64 {
         let number = try sequence().last + 1
         try connection.run("UPDATE store SET sequence = ?1 WHERE id = 1", number)
         try connection.run(

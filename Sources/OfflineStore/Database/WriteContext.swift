@@ -19,6 +19,7 @@ final class WriteContext {
     private(set) var claims: [Int64] = []
     private var pardons: [Int64] = []
     private var addsGarbage = false
+    private var invalidatesTags = false
 
     init(connection: Connection, state: DatabaseState, memory: WriterMemory) {
         self.connection = connection
@@ -107,6 +108,7 @@ final class WriteContext {
     }
 
     func requestSweep() { addsGarbage = true }
+    func requestTagSweep() { invalidatesTags = true }
 
     // MARK: The end
 
@@ -117,6 +119,7 @@ final class WriteContext {
         for bodyID in pardons { state.leases.pardon(bodyID) }
         state.leases.endClaims(claims)
         if addsGarbage { memory.wantsSweep = true }
+        if invalidatesTags { memory.wantsTagSweep = true }
     }
 
     /// Forgets what a rolled-back transaction noted.

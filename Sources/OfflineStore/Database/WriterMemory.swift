@@ -12,6 +12,9 @@ final class WriterMemory: @unchecked Sendable {
     /// Where the sweep goes on.
     var sweepCursor: Int64 = 0
     var wantsSweep = true
+    /// The entry after which the sweep of the first unfinished invalidation of a tag goes on.
+    var tagCursor = Int64.min
+    var wantsTagSweep = true
     var wantsVacuum = false
     var wantsCheckpoint = false
     /// Above the high-water mark, and not yet below the low one.

@@ -1,5 +1,6 @@
 public import HTTPCache
 public import HTTPCacheSemantics
+import Synchronization
 
 /// What is in the store, entry by entry.
 extension CacheManager {
@@ -19,7 +20,7 @@ extension CacheManager {
     public func entries(for target: TargetURI) async throws -> [StoreEntry] {
         _ = now()
         return try core.read { connection, database in
-            let statement = try connection.prepare("SELECT \(EntryRecord.columns) FROM entry WHERE target_hash = ?1")
+            let statement = try connection.prepare(Self.targetQuery.sql(database.state))
             statement.bind(1, database.state.hash(target.canonicalBytes, .target))
             return try Self.entries(statement, database).filter { entry in
                 guard case .response(let key) = entry.key else { return false }
@@ -36,9 +37,7 @@ extension CacheManager {
         _ = now()
         guard let hashes = StoreEntry.keyHashes(withPrefix: prefix) else { return [] }
         return try core.read { connection, database in
-            let statement = try connection.prepare(
-                "SELECT \(EntryRecord.columns) FROM entry WHERE key_hash BETWEEN ?1 AND ?2 LIMIT 1000"
-            )
+            let statement = try connection.prepare(Self.prefixQuery.sql(database.state))
             statement.bind(1, hashes.lowerBound)
             statement.bind(2, hashes.upperBound)
             return try Self.entries(statement, database)
@@ -52,9 +51,7 @@ extension CacheManager {
     public func entry(forObjectKey key: String) async throws -> StoreEntry? {
         _ = now()
         return try core.read { connection, database in
-            let statement = try connection.prepare(
-                "SELECT \(EntryRecord.columns) FROM entry WHERE key_hash = ?1 AND kind = 1"
-            )
+            let statement = try connection.prepare(Self.objectQuery.sql(database.state))
             statement.bind(1, database.state.hash(Array(key.utf8), .objectKey))
             return try Self.entries(statement, database).first { $0.key == .object(key) }
         }
@@ -67,6 +64,25 @@ extension CacheManager {
     public func response(of entry: StoreEntry) async throws -> StoredResponse? {
         _ = now()
         return try record(of: entry.id)?.record.response
+    }
+
+    /// The tags of an entry, sorted; none for an object, and for an entry that is gone.
+    ///
+    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
+    @concurrent
+    public func tags(of entry: StoreEntry) async throws -> [String] {
+        _ = now()
+        return try core.read { connection, database in
+            guard database.state.hasTags.load(ordering: .acquiring) else { return [] }
+            let statement = try connection.prepare(
+                "SELECT name FROM entry_tag t CROSS JOIN tag ON tag.id = t.tag_id WHERE t.entry_id = ?1 ORDER BY name"
+            )
+            defer { statement.reset() }
+            statement.bind(1, entry.id)
+            var tags: [String] = []
+            while try statement.step() { tags.append(statement.withOctets(0) { String(decoding: $0, as: UTF8.self) }) }
+            return tags
+        }
     }
 
     /// An entry's body, streamed; `nil` when it is gone or damaged at its beginning.
@@ -94,13 +110,17 @@ extension CacheManager {
 
     private func record(of id: Int64) throws -> (record: EntryRecord, database: StoreDatabase)? {
         try core.read { connection, database in
-            let statement = try connection.prepare("SELECT \(EntryRecord.columns) FROM entry WHERE id = ?1")
+            let statement = try connection.prepare(Self.numberQuery.sql(database.state))
             defer { statement.reset() }
             statement.bind(1, id)
             guard try statement.step(), let record = EntryRecord(statement, database.state) else { return nil }
             return (record, database)
         }
     }
+
+    private static let targetQuery = EntryRecord.Query("target_hash = ?1")
+    private static let prefixQuery = EntryRecord.Query("key_hash BETWEEN ?1 AND ?2 LIMIT 1000")
+    private static let numberQuery = EntryRecord.Query("id = ?1")
 
     private static func entries(_ statement: SQLStatement, _ database: StoreDatabase) throws -> [StoreEntry] {
         defer { statement.reset() }

@@ -18,6 +18,8 @@ extension CacheManager {
     public func removeExpired(includingOfflineUsable: Bool = false) async throws -> RemovalSummary {
         let now = now()
         if isReadOnly { throw core.readOnlyError }
+        // What was invalidated by its tag a moment ago is found by its row.
+        try await settle()
         var summary = RemovalSummary()
         while true {
             let database = try core.database()
@@ -55,6 +57,7 @@ extension CacheManager {
             _ = try context.invalidate(.all, keepingForOffline: false, at: now)
             try context.removeAll(.object)
         }
+        core.changes.publish(StoreChange(.invalidated, .all))
         try await settle()
     }
 
@@ -130,11 +133,14 @@ extension WriteContext {
     }
 
     func countResponses(of key: CacheKey) throws -> Int {
-        let statement = try connection.prepare("SELECT key FROM entry WHERE key_hash = ?1 AND kind = 0")
+        let statement = try connection.prepare(
+            "SELECT key, \(TagInvalidation.state) FROM entry WHERE key_hash = ?1 AND kind = 0"
+        )
         defer { statement.reset() }
         statement.bind(1, state.hash(key.bytes, .responseKey))
         var count = 0
         while try statement.step() {
+            guard TagInvalidation(statement.integer(1)) != .removed else { continue }
             if statement.withOctets(0, { $0.elementsEqual(key.bytes) }) { count += 1 }
         }
         return count

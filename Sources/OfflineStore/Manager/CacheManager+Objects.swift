@@ -128,20 +128,24 @@ extension CacheManager {
     @concurrent
     @discardableResult
     public func removeObject(forKey key: String) async throws -> Bool {
-        _ = now()
+        let now = now()
         let octets = try Self.octets(ofKey: key)
         return try await core.write(isDurable: true) { context in
+            let hash = context.state.hash(octets, .objectKey)
             let statement = try context.connection.prepare(
                 "SELECT id, body_id, body_length, key FROM entry WHERE key_hash = ?1 AND kind = 1"
             )
-            statement.bind(1, context.state.hash(octets, .objectKey))
+            statement.bind(1, hash)
             var places: [EntryPlace] = []
             while try statement.step() {
                 if statement.withOctets(3, { $0.elementsEqual(octets) }) { places.append(EntryPlace(statement)) }
             }
             statement.reset()
+            if places.isEmpty { return false }
+            // A number of the sequence: a log that loses its tail must not bring the value back unnoticed.
+            _ = try context.nextInvalidation(.object, hash: hash, at: now)
             for place in places { try context.remove(place) }
-            return !places.isEmpty
+            return true
         }
     }
 
@@ -201,7 +205,7 @@ extension CacheManager {
 
     private func record(ofObject key: [UInt8]) throws -> (EntryRecord?, StoreDatabase) {
         try core.read { connection, database in
-            let statement = try connection.prepare(Self.objectSQL)
+            let statement = try connection.prepare(Self.objectQuery.sql(database.state))
             defer { statement.reset() }
             statement.bind(1, database.state.hash(key, .objectKey))
             while try statement.step() {
@@ -213,7 +217,7 @@ extension CacheManager {
         }
     }
 
-    private static let objectSQL = "SELECT \(EntryRecord.columns) FROM entry WHERE key_hash = ?1 AND kind = 1"
+    static let objectQuery = EntryRecord.Query("key_hash = ?1 AND kind = 1")
 
     private func decode<Value: Decodable>(
         _ type: Value.Type,

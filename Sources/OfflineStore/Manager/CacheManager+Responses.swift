@@ -1,4 +1,4 @@
-import HTTPCache
+public import HTTPCache
 public import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
@@ -12,9 +12,16 @@ extension CacheManager {
     /// The caller's expiry takes the place of what the response's own fields say. Nothing is left out of the fields: what must not be stored, do not
     /// pass.
     ///
-    /// - Throws: ``StoreError``: `tooLarge`, `readOnly`, `closed`, `full`, `io`.
+    /// - Parameter tags: names under which it can be invalidated together with others, see ``invalidateResponses(tagged:)``: at most 64,
+    ///   of at most 1,024 octets each.
+    /// - Throws: ``StoreError``: `tooLarge`, `invalidTag`, `readOnly`, `closed`, `full`, `io`.
     @concurrent
-    public func setResponse(_ response: RawResponse, for key: CacheKey, expiry: Expiry) async throws {
+    public func setResponse(
+        _ response: RawResponse,
+        for key: CacheKey,
+        expiry: Expiry,
+        tags: [String] = []
+    ) async throws {
         let now = now()
         let expiresAt = expiry.instant(storedAt: now)
         let head = StoredResponseHead(
@@ -31,13 +38,22 @@ extension CacheManager {
             freshUntil: expiresAt,
             isUsableStale: true,
             expectedLength: Int64(response.body.readableBytes),
-            storedAt: now
+            storedAt: now,
+            tags: tags
         )
         let database = try core.database()
         guard let storeWriter = database.writer else { throw core.readOnlyError }
+        guard draft.hasAcceptableTags else {
+            throw StoreError(
+                code: .invalidTag,
+                message: "The response for '\(key.components.target.redacted)' has more tags than the "
+                    + "\(ResponseDraft.maximumTagCount) a store keeps, or one of more than \(ResponseDraft.maximumTagLength) octets. "
+                    + "It is not stored; give it fewer or shorter ones."
+            )
+        }
         let limits = database.state.limits
         let length = Int64(response.body.readableBytes)
-        guard length + head.storedOctets <= limits.maximumObject else {
+        guard length + head.storedOctets + draft.tagOctets <= limits.maximumObject else {
             throw BodyWriter.tooLarge(
                 "The body for '\(key.components.target.redacted)'",
                 length: length,
@@ -91,11 +107,50 @@ extension CacheManager {
     @discardableResult
     public func removeResponse(for key: CacheKey) async throws -> Bool {
         let now = now()
-        return try await core.write(isDurable: true) { context in
+        let wereThere = try await core.write(isDurable: true) { context in
             let count = try context.countResponses(of: key)
             _ = try context.invalidate(.key(key), keepingForOffline: false, at: now)
             return count > 0
         }
+        core.changes.publish(StoreChange(.invalidated, .key(key)))
+        return wereThere
+    }
+
+    /// Marks everything stored under a tag as invalidated, in all partitions: it answers only when the origin cannot be reached.
+    ///
+    /// What is being fetched now and carries the tag is not stored either. However many responses have the tag, this takes
+    /// one short transaction, and is in force, also after a power failure, when it returns.
+    ///
+    /// - Parameter tag: compared octet by octet; one that nobody carries is no error.
+    /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
+    @concurrent
+    public func invalidateResponses(tagged tag: String) async throws {
+        try await responses.invalidate(.tag(tag), keepingForOffline: true, at: now())
+    }
+
+    /// Removes everything stored under a tag, in all partitions, offline copies too.
+    ///
+    /// What is being fetched now and carries the tag is not stored either. It is gone, also after a power failure, when this
+    /// returns, and its room has been given back, but for bodies that are being read.
+    ///
+    /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
+    @concurrent
+    public func removeResponses(tagged tag: String) async throws {
+        try await responses.invalidate(.tag(tag), keepingForOffline: false, at: now())
+        try await settle()
+    }
+
+    /// The changes from now on to the stored responses of a key, a target URI or a tag, or to all of them, each after its commit.
+    ///
+    /// They tell that a response was stored, freshened or invalidated by this process, and that looking again is worth while;
+    /// not what was evicted or removed because it had expired. A watcher that is slow gets the newest 64. The stream ends when
+    /// the task that reads it is cancelled.
+    ///
+    /// ```swift
+    /// for await _ in store.changes(of: .tag("feed")) { await reload() }
+    /// ```
+    public func changes(of interest: InvalidationScope) -> AsyncStream<StoreChange> {
+        core.changes.changes(of: interest)
     }
 
     private func newest(

@@ -44,7 +44,7 @@ public struct StoreEntries: AsyncSequence, Sendable {
     @concurrent
     private func page(after last: Int64) async throws -> (entries: [StoreEntry], last: Int64?) {
         try core.read { connection, database in
-            let statement = try connection.prepare(Self.pageSQL)
+            let statement = try connection.prepare(Self.pageQuery.sql(database.state))
             defer { statement.reset() }
             statement.bind(1, last)
             statement.bind(2, Self.pageLength)
@@ -60,5 +60,5 @@ public struct StoreEntries: AsyncSequence, Sendable {
         }
     }
 
-    private static let pageSQL = "SELECT \(EntryRecord.columns) FROM entry WHERE id > ?1 ORDER BY id LIMIT ?2"
+    private static let pageQuery = EntryRecord.Query("id > ?1 ORDER BY id LIMIT ?2")
 }

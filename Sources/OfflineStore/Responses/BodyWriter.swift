@@ -120,9 +120,14 @@ final class BodyWriter: Sendable {
 
     /// Writes the rest and, in the same commit, whatever makes the body visible.
     ///
-    /// - Parameter publish: called with the body's number and length inside the transaction; `false` leaves the body to the sweep.
+    /// - Parameters:
+    ///   - overhead: octets that are written beside the body.
+    ///   - publish: called with the body's number and length inside the transaction; `false` leaves the body to the sweep.
     /// - Returns: the body's number, or `nil` when `publish` refused.
-    func finish(_ publish: @escaping @Sendable (WriteContext, Int64, Int64) throws -> Bool) async throws -> Int64? {
+    func finish(
+        carrying overhead: Int = 0,
+        _ publish: @escaping @Sendable (WriteContext, Int64, Int64) throws -> Bool
+    ) async throws -> Int64? {
         let (rest, written, begun) = try state.withLock { state in
             if let failure = state.failure { throw failure }
             return (state.tail, state.written, state.body?.id)
@@ -130,7 +135,7 @@ final class BodyWriter: Sendable {
         let length = written + Int64(rest.readableBytes)
         let leases = database.state.leases
         do {
-            let body = try await core.write(to: database, bytes: rest.readableBytes) {
+            let body = try await core.write(to: database, bytes: rest.readableBytes + overhead) {
                 context -> (id: Int64, lease: Lease?)? in
                 let bodyID = try begun ?? context.newID()
                 guard try publish(context, bodyID, length) else { return nil }

@@ -22,13 +22,32 @@ struct EntryRecord: Sendable {
         HeadBinding(entryID: id, keyHash: keyHash, bodyID: bodyID, bodyLength: bodyLength)
     }
 
-    static let columns =
+    private static let columns =
         "id, kind, key_hash, key, sequence, is_invalidated, is_usable_stale, is_pinned, stored_at, expires_at, last_used_at, "
-        + "body_id, body_length, head"
+        + "body_id, body_length, head, "
 
-    /// From a row of ``columns``; `nil` when its kind is unknown.
+    /// A statement that reads entries.
+    struct Query: Sendable {
+        private let text: String
+        private let textWithoutTags: String
+
+        /// - Parameter condition: what follows `WHERE`.
+        init(_ condition: String) {
+            text = "SELECT \(columns) \(TagInvalidation.state) FROM entry WHERE \(condition)"
+            textWithoutTags = "SELECT \(columns) 0 FROM entry WHERE \(condition)"
+        }
+
+        /// Its text for the schema that a database has.
+        func sql(_ state: DatabaseState) -> String {
+            state.hasTags.load(ordering: .acquiring) ? text : textWithoutTags
+        }
+    }
+
+    /// From a row of a ``Query``; `nil` when its kind is unknown, or when it was removed by one of its tags and only not swept yet.
     init?(_ statement: SQLStatement, _ state: DatabaseState) {
         guard let kind = EntryKind(rawValue: statement.integer(1)) else { return nil }
+        let byTag = TagInvalidation(statement.integer(14))
+        if byTag == .removed { return nil }
         let floor =
             switch kind {
             case .response: state.responseFloor.load(ordering: .acquiring)
@@ -38,7 +57,7 @@ struct EntryRecord: Sendable {
         self.kind = kind
         keyHash = statement.integer(2)
         key = statement.octets(3)
-        isInvalidated = statement.flag(5) || statement.integer(4) < floor
+        isInvalidated = statement.flag(5) || statement.integer(4) < floor || byTag == .marked
         isUsableStale = statement.flag(6)
         isPinned = statement.flag(7)
         storedAt = Timestamp(milliseconds: statement.integer(8))

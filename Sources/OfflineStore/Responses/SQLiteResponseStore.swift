@@ -6,7 +6,6 @@ import Synchronization
 /// The engine's door to the store.
 final class SQLiteResponseStore: ResponseStore {
     let core: StoreCore
-    let changes = StoreChangeFeed()
 
     init(core: StoreCore) {
         self.core = core
@@ -15,6 +14,8 @@ final class SQLiteResponseStore: ResponseStore {
     var invalidationSequence: InvalidationSequence {
         InvalidationSequence(core.sequence.load(ordering: .acquiring))
     }
+
+    var changes: StoreChangeFeed { core.changes }
 
     /// There is no memory tier yet.
     func resident(_ key: CacheKey) -> [StoredResponse]? { nil }
@@ -29,7 +30,7 @@ final class SQLiteResponseStore: ResponseStore {
         var (found, database) = try core.read {
             connection,
             database -> ([(EntryRecord, StoredResponse?)], StoreDatabase) in
-            let statement = try connection.prepare(Self.lookupSQL)
+            let statement = try connection.prepare(Self.lookupQuery.sql(database.state))
             defer { statement.reset() }
             statement.bind(1, database.state.hash(key.bytes, .responseKey))
             var found: [(EntryRecord, StoredResponse?)] = []
@@ -52,11 +53,10 @@ final class SQLiteResponseStore: ResponseStore {
         return found.compactMap { record, response in response.map { (record, $0) } }
     }
 
-    private static let lookupSQL = "SELECT \(EntryRecord.columns) FROM entry WHERE key_hash = ?1 AND kind = 0"
+    private static let lookupQuery = EntryRecord.Query("key_hash = ?1 AND kind = 0")
 
     @concurrent
     func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream? {
-        guard range == nil else { return nil }
         let database = try core.database()
         use(response.id, database)
         return try StoredBody.open(
@@ -64,7 +64,8 @@ final class SQLiteResponseStore: ResponseStore {
             database,
             entryID: response.id,
             bodyID: response.bodyID,
-            length: response.bodyLength
+            length: response.bodyLength,
+            range: range
         )
     }
 
@@ -89,7 +90,8 @@ final class SQLiteResponseStore: ResponseStore {
         database.state.observe(draft.storedAt)
         let limits = database.state.limits
         let length = draft.expectedLength ?? 0
-        if length + draft.head.storedOctets > limits.maximumObject { return nil }
+        if !draft.hasAcceptableTags { return nil }
+        if length + draft.head.storedOctets + draft.tagOctets > limits.maximumObject { return nil }
         if writer.logIsHeld.load(ordering: .relaxed) { return nil }
         // The disk is behind: the exchange goes on without the store. What the caller asks for itself waits instead.
         if writer.pendingBytes > limits.pending { return nil }
@@ -105,16 +107,18 @@ final class SQLiteResponseStore: ResponseStore {
         fence: InvalidationSequence
     ) async throws -> StoredResponse? {
         let database = try core.database()
-        guard database.writer != nil, draft.head.storedOctets <= database.state.limits.maximumObject else { return nil }
-        let entry = ResponseEntry(draft: draft, state: database.state).draft(bodyLength: response.bodyLength)
+        let octets = draft.head.storedOctets + draft.tagOctets
+        guard database.writer != nil, draft.hasAcceptableTags, octets <= database.state.limits.maximumObject else {
+            return nil
+        }
+        let entry = ResponseEntry(draft: draft, state: database.state)
         let place = EntryPlace(id: response.id, bodyID: response.bodyID, bodyLength: response.bodyLength)
-        let isChanged = try await core.write(to: database, bytes: Int(draft.head.storedOctets)) { context in
-            if try context.isInvalidated(after: fence, keyHash: entry.keyHash, targetHash: entry.targetHash ?? 0) {
-                return false
-            }
-            return try context.freshen(place, with: entry)
+        let isChanged = try await core.write(to: database, bytes: Int(octets)) { context in
+            if try context.isInvalidated(after: fence, entry, freshening: place.id) { return false }
+            return try context.freshen(place, with: entry.draft(bodyLength: place.bodyLength))
         }
         guard isChanged else { return nil }
+        changes.publish(StoreChange(.freshened, .key(response.key), tags: draft.tags))
         var freshened = response
         freshened.head = draft.head
         return freshened
@@ -126,6 +130,9 @@ final class SQLiteResponseStore: ResponseStore {
         -> InvalidationSequence
     {
         try core.database().state.observe(now)
+        if core.isReadOnly { throw core.readOnlyError }
+        // Also when it throws: it may be in force and only not promised.
+        defer { changes.publish(StoreChange(.invalidated, scope)) }
         let operation: @Sendable (WriteContext) throws -> Int64 = {
             try $0.invalidate(scope, keepingForOffline: keepingForOffline, at: now)
         }

@@ -14,6 +14,7 @@ final class SQLiteResponseWriter: ResponseWriter {
     private let draft: ResponseDraft
     /// `nil`: stored whatever was invalidated meanwhile.
     private let fence: InvalidationSequence?
+    private let core: StoreCore
     private let body: BodyWriter
     private let phase = Mutex(Phase.writing)
 
@@ -25,6 +26,7 @@ final class SQLiteResponseWriter: ResponseWriter {
         fence: InvalidationSequence?,
         reserved: Int64
     ) {
+        self.core = core
         self.draft = draft
         self.fence = fence
         body = BodyWriter(core: core, database: database, reserved: reserved) { [key = draft.key] in
@@ -62,17 +64,17 @@ final class SQLiteResponseWriter: ResponseWriter {
         }
         let entry = ResponseEntry(draft: draft, state: body.database.state)
         let fence = fence
-        let bodyID = try await body.finish { context, bodyID, length in
-            if let fence,
-                try context.isInvalidated(after: fence, keyHash: entry.keyHash, targetHash: entry.targetHash)
-            {
-                return false
-            }
+        let bodyID = try await body.finish(carrying: Int(draft.head.storedOctets + draft.tagOctets)) {
+            context,
+            bodyID,
+            length in
+            if let fence, try context.isInvalidated(after: fence, entry) { return false }
             try context.insert(entry.draft(bodyLength: length), id: bodyID)
             return true
         }
         phase.withLock { $0 = bodyID == nil ? .abandoned : .finished }
         guard let bodyID else { return nil }
+        core.changes.publish(StoreChange(.stored, .key(draft.key), tags: draft.tags))
         return StoredResponse(
             id: bodyID,
             key: draft.key,
@@ -109,11 +111,13 @@ struct ResponseEntry: Sendable {
     private let source: ResponseDraft
     private let variant: [UInt8]
     private let headContent: [UInt8]
+    let tags: [TagName]
 
     init(draft: ResponseDraft, state: DatabaseState) {
         source = draft
         variant = VariantKey.octets(of: draft.head)
         headContent = StoredHeadCodec.content(of: draft.head)
+        tags = draft.tagNames(state)
         keyHash = state.hash(draft.key.bytes, .responseKey)
         targetHash = state.hash(draft.key.components.target.canonicalBytes, .target)
     }
@@ -130,7 +134,23 @@ struct ResponseEntry: Sendable {
             storedAt: source.storedAt.milliseconds,
             expiresAt: source.freshUntil.milliseconds,
             bodyLength: bodyLength,
-            headContent: headContent
+            headContent: headContent,
+            tags: tags
         )
+    }
+}
+
+extension WriteContext {
+    /// Whether an invalidation after `fence` was about a response.
+    ///
+    /// - Parameter entryID: the entry that it freshens; the tags that this has count too.
+    func isInvalidated(
+        after fence: InvalidationSequence,
+        _ entry: ResponseEntry,
+        freshening entryID: Int64? = nil
+    ) throws -> Bool {
+        try isInvalidated(after: fence, keyHash: entry.keyHash, targetHash: entry.targetHash) {
+            try entry.tags + (entryID.map { try tags(of: $0) } ?? [])
+        }
     }
 }

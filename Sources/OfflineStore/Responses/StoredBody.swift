@@ -35,29 +35,38 @@ struct StoredBody: Sendable {
         case damaged
     }
 
-    /// Opens a body: its first chunk has been verified when this returns; `nil` when that is gone or damaged.
+    /// Opens a body or a part of it: the first chunk that is read has been verified when this returns.
+    ///
+    /// - Parameter range: `nil` for the whole body.
+    /// - Returns: `nil` when that chunk is gone or damaged, or the range is not within the body.
     static func open(
         _ core: StoreCore,
         _ database: StoreDatabase,
         entryID: Int64,
         bodyID: Int64,
-        length: Int64
+        length: Int64,
+        range: Range<Int64>? = nil
     ) throws -> BodyStream? {
-        if length == 0 { return .empty }
-        let isSmall = length <= Int64(StoreLimits.chunkLength)
+        let range = range ?? 0..<length
+        guard range.lowerBound >= 0, range.upperBound <= length else { return nil }
+        if range.isEmpty { return .empty }
+        let size = Int64(StoreLimits.chunkLength)
+        let index = range.lowerBound / size
+        let isOneChunk = index == (range.upperBound - 1) / size
         var lease: Lease?
-        if !isSmall {
+        if !isOneChunk {
             lease = database.state.leases.acquire(bodyID)
             if lease == nil { return nil }
         }
-        let first = try core.read(database) { try chunk($0, bodyID: bodyID, index: 0, length: length) }
+        let first = try core.read(database) { try chunk($0, bodyID: bodyID, index: index, length: length) }
         switch first {
         case .missing: return nil
         case .damaged:
             core.noteDamage("body", entryID: entryID, in: database)
             return nil
-        case .whole(let buffer):
-            if isSmall { return BodyStream(buffer) }
+        case .whole(let chunk):
+            let buffer = part(of: chunk, at: index, within: range)
+            if isOneChunk { return BodyStream(buffer) }
             let body = StoredBody(
                 core: core,
                 database: database,
@@ -66,20 +75,29 @@ struct StoredBody: Sendable {
                 length: length,
                 lease: lease
             )
-            return body.stream(first: buffer)
+            return body.stream(range, first: buffer)
         }
     }
 
-    private func stream(first: ByteBuffer) -> BodyStream {
-        let count = (length + Int64(StoreLimits.chunkLength) - 1) / Int64(StoreLimits.chunkLength)
-        return BodyStream(length: length) {
-            var index: Int64 = 0
+    private func stream(_ range: Range<Int64>, first: ByteBuffer) -> BodyStream {
+        let size = Int64(StoreLimits.chunkLength)
+        let indices = range.lowerBound / size...(range.upperBound - 1) / size
+        return BodyStream(length: Int64(range.count)) {
+            var index = indices.lowerBound
             return {
                 defer { index += 1 }
-                if index == 0 { return first }
-                return index < count ? try await self.chunk(at: index) : nil
+                if index == indices.lowerBound { return first }
+                guard index <= indices.upperBound else { return nil }
+                return Self.part(of: try await self.chunk(at: index), at: index, within: range)
             }
         }
+    }
+
+    /// What of a chunk is within a range of the body that touches it.
+    private static func part(of chunk: ByteBuffer, at index: Int64, within range: Range<Int64>) -> ByteBuffer {
+        let start = index * Int64(StoreLimits.chunkLength)
+        let octets = range.clamped(to: start..<start + Int64(chunk.readableBytes))
+        return chunk.getSlice(at: chunk.readerIndex + Int(octets.lowerBound - start), length: octets.count) ?? chunk
     }
 
     @concurrent

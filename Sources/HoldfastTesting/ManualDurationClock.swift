@@ -1,0 +1,117 @@
+import Synchronization
+
+/// A clock for timeouts and pauses that stands still until it is moved: whoever sleeps on it wakes when a test says so.
+///
+/// It starts at zero. ``ManualClock`` is for dates, this one for durations.
+///
+/// ```swift
+/// let clock = ManualDurationClock()
+/// async let answer = engine.exchange(request)  // its timeout sleeps on `clock`
+/// await clock.sleepers(atLeast: 1)
+/// clock.advance(by: .seconds(30))
+/// ```
+public final class ManualDurationClock: Clock {
+    /// A point on the clock: how far it has been moved since it was made.
+    public struct Instant: InstantProtocol {
+        /// Since the clock's beginning.
+        public var offset: Duration
+        /// A point so long after the beginning.
+        public init(_ offset: Duration) { self.offset = offset }
+        /// See `InstantProtocol`.
+        public func advanced(by duration: Duration) -> Instant { Instant(offset + duration) }
+        /// See `InstantProtocol`.
+        public func duration(to other: Instant) -> Duration { other.offset - offset }
+        /// The earlier one is smaller.
+        public static func < (lhs: Instant, rhs: Instant) -> Bool { lhs.offset < rhs.offset }
+    }
+
+    private struct State {
+        var now = Instant(.zero)
+        var next = 0
+        var sleeping: [Int: (deadline: Instant, continuation: CheckedContinuation<Void, any Error>)] = [:]
+        var observers: [Int: (count: Int, continuation: CheckedContinuation<Void, Never>)] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// A clock at zero.
+    public init() {}
+
+    /// Where it stands.
+    public var now: Instant { state.withLock { $0.now } }
+
+    /// Exact: nobody wakes but by ``advance(by:)``.
+    public var minimumResolution: Duration { .zero }
+
+    /// How many tasks sleep on it now.
+    public var sleeperCount: Int { state.withLock { $0.sleeping.count } }
+
+    /// The instants at which those who sleep now will wake, ascending.
+    public var deadlines: [Instant] { state.withLock { $0.sleeping.values.map(\.deadline).sorted() } }
+
+    /// Suspends until the clock stands at `deadline` or after it; the tolerance changes nothing.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled first.
+    public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
+        let id = state.withLock { state in
+            defer { state.next += 1 }
+            return state.next
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                // Who is cancelled before this point is seen here; after it, by the handler below.
+                let result: Result<Void, any Error>?
+                let observers: [CheckedContinuation<Void, Never>]
+                (result, observers) = state.withLock { state in
+                    if Task.isCancelled { return (.failure(CancellationError()), []) }
+                    if deadline <= state.now { return (.success(()), []) }
+                    state.sleeping[id] = (deadline, continuation)
+                    let count = state.sleeping.count
+                    let satisfied = state.observers.filter { $0.value.count <= count }
+                    for id in satisfied.keys { state.observers[id] = nil }
+                    return (nil, satisfied.values.map(\.continuation))
+                }
+                if let result { continuation.resume(with: result) }
+                for observer in observers { observer.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.sleeping.removeValue(forKey: id) }?.continuation.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Moves it forward and wakes everyone whose time has come, those who wait longest overdue first.
+    ///
+    /// What wakes may sleep again: wait for that with ``sleepers(atLeast:)`` before the next move.
+    public func advance(by duration: Duration) {
+        precondition(duration >= .zero, "A clock for durations does not go back.")
+        let due = state.withLock { state in
+            state.now = state.now.advanced(by: duration)
+            let due = state.sleeping.filter { $0.value.deadline <= state.now }
+            for id in due.keys { state.sleeping[id] = nil }
+            return due.sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }
+        }
+        for sleeper in due { sleeper.value.continuation.resume() }
+    }
+
+    /// Waits until at least so many tasks sleep at the same time.
+    ///
+    /// Returns at once when the task that waits is cancelled.
+    public func sleepers(atLeast count: Int) async {
+        let id = state.withLock { state in
+            defer { state.next += 1 }
+            return state.next
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isDone = state.withLock { state in
+                    if Task.isCancelled || state.sleeping.count >= count { return true }
+                    state.observers[id] = (count, continuation)
+                    return false
+                }
+                if isDone { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.observers.removeValue(forKey: id) }?.continuation.resume()
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import OfflineStore
+import Testing
+
+@Suite struct ChangeTests {
+    let folder: TemporaryFolder
+    let clock = ManualClock()
+
+    init() throws { folder = try TemporaryFolder() }
+
+    @Test func aWatcherIsToldAfterALookupKnows() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        let key = try cacheKey("/x")
+        var changes = store.changes(of: .key(key)).makeAsyncIterator()
+
+        async let stored = store.store(draft(key, at: clock.now(), tags: ["t"]), "x")
+        #expect(await changes.next() == StoreChange(.stored, .key(key), tags: ["t"]))
+        #expect(try await store.responses.lookup(key).count == 1)
+        let response = try #require(try await stored)
+
+        async let freshened = store.responses.freshen(
+            response,
+            with: renewed(response, at: clock.now(), tags: ["u"]),
+            fence: store.responses.invalidationSequence
+        )
+        #expect(await changes.next() == StoreChange(.freshened, .key(key), tags: ["u"]))
+        #expect(try await freshened != nil)
+
+        let scopes: [InvalidationScope] = [.tag("u"), .key(key), .target(key.components.target), .all]
+        for scope in scopes {
+            async let number = store.responses.invalidate(scope, keepingForOffline: true, at: clock.now())
+            #expect(await changes.next() == StoreChange(.invalidated, scope))
+            #expect(try await store.responses.lookup(key).map(\.head.isInvalidated) == [true])
+            _ = try await number
+        }
+        try await store.close()
+    }
+
+    @Test func purgesByHandAreToldToo() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        let key = try cacheKey("/x")
+        var changes = store.changes(of: .key(key)).makeAsyncIterator()
+        try await store.setResponse(RawResponse(status: .ok), for: key, expiry: .never, tags: ["t"])
+        #expect(await changes.next() == StoreChange(.stored, .key(key), tags: ["t"]))
+        try await store.invalidateResponses(tagged: "t")
+        #expect(await changes.next() == StoreChange(.invalidated, .tag("t")))
+        try await store.removeResponses(tagged: "t")
+        #expect(await changes.next() == StoreChange(.invalidated, .tag("t")))
+        try await store.removeResponse(for: key)
+        #expect(await changes.next() == StoreChange(.invalidated, .key(key)))
+        try await store.removeAll()
+        #expect(await changes.next() == StoreChange(.invalidated, .all))
+        try store.setAsideForTesting()
+        #expect(await changes.next() == StoreChange(.invalidated, .all))
+        try await store.close()
+    }
+
+    @Test func whatIsNotStoredIsNotTold() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        let key = try cacheKey("/x")
+        let fence = store.responses.invalidationSequence
+        try await store.responses.invalidate(.key(key), keepingForOffline: true, at: clock.now())
+        var changes = store.changes(of: .all).makeAsyncIterator()
+        #expect(try await store.store(draft(key, at: clock.now()), "late", fence: fence) == nil)
+        try await store.setObject(1, forKey: "n")
+        try await store.store(draft(try cacheKey("/y"), at: clock.now()), "y")
+        #expect(await changes.next() == StoreChange(.stored, .key(try cacheKey("/y"))))
+        try await store.close()
+    }
+
+    @Test func aSlowWatcherKeepsTheNewest() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        let changes = store.changes(of: .all)
+        for index in 0..<100 {
+            try await store.responses.invalidate(.tag("\(index)"), keepingForOffline: true, at: clock.now())
+        }
+        var seen: [InvalidationScope] = []
+        for await change in changes {
+            seen.append(change.scope)
+            if seen.count == StoreChangeFeed.bufferLimit { break }
+        }
+        #expect(seen == (36..<100).map { .tag("\($0)") })
+        try await store.close()
+    }
+
+    @Test func theStreamEndsWithItsReader() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        let changes = store.changes(of: .all)
+        let reader = Task {
+            var count = 0
+            for await _ in changes { count += 1 }
+            return count
+        }
+        try await store.responses.invalidate(.all, keepingForOffline: true, at: clock.now())
+        reader.cancel()
+        #expect(await reader.value <= 1)
+        try await store.close()
+    }
+}
