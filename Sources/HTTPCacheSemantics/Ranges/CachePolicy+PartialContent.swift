@@ -16,17 +16,16 @@ extension CachePolicy {
         guard response.status.code == 206, request.method == .get, request.headerFields.contains(.range),
             Self.part(fields) != nil
         else { return .forbidden(.partialContent) }
-        let directives = ResponseDirectives(fields)
-        let hasLifetime =
-            hasExplicitExpiry || directives.maxAge != nil || fields.contains(.expires)
-            || (kind == .shared && directives.sMaxage != nil)
-        let lastModified = fields.first { $0.name == .lastModified }
-        let hasDate =
-            lastModified?.withUnsafeBytesOfValue { HTTPDate.parse($0, reference: Timestamp(seconds: 0)) != nil }
-            ?? false
-        guard hasLifetime || EntityTag(fields) != nil || hasDate else { return .forbidden(.partialContent) }
         var whole = response
         whole.status = .ok
+        // Times say nothing here: only where a lifetime comes from is asked.
+        let epoch = Timestamp(seconds: 0)
+        let head = StoredResponseHead(status: .ok, fields: fields, requestTime: epoch, responseTime: epoch)
+        let hasLifetime = hasExplicitExpiry || freshnessLifetime(of: head).source != .none
+        guard
+            hasLifetime || EntityTag(fields) != nil
+                || StrongValidator.date(.lastModified, fields, received: epoch) != nil
+        else { return .forbidden(.partialContent) }
         return storability(
             of: whole,
             to: request,
@@ -53,15 +52,46 @@ extension CachePolicy {
         guard !isMultipart else { return nil }
         let length = part.range.upperBound - part.range.lowerBound
         for field in fields where field.name == .contentLength {
-            let value = field.withUnsafeBytesOfValue { octets -> Int64? in
-                let range = octets.trimmed(0..<octets.count)
-                var scanner = OctetScanner(UnsafeBufferPointer(rebasing: octets[range]))
-                guard let value = scanner.exactNumber(), scanner.isAtEnd else { return nil }
-                return value
-            }
-            guard value == length else { return nil }
+            guard contentLength(field) == length else { return nil }
         }
         return part
+    }
+
+    /// Digits and nothing else.
+    private static func contentLength(_ field: HTTPField) -> Int64? {
+        field.withUnsafeBytesOfValue { octets in
+            let range = octets.trimmed(0..<octets.count)
+            var scanner = OctetScanner(UnsafeBufferPointer(rebasing: octets[range]))
+            guard let value = scanner.exactNumber(), scanner.isAtEnd else { return nil }
+            return value
+        }
+    }
+
+    /// What came of a 200 that broke off, as a partial response that can be completed later; `nil` where nothing could be. RFC 9111 §3.3
+    ///
+    /// For a 200 to a GET with a strong validator of which at least one octet came. The complete length is its `Content-Length`, where it has
+    /// one that is valid and not yet reached, else not known.
+    ///
+    /// - Parameters:
+    ///   - head: as it would have been stored, had the body come whole.
+    ///   - receivedLength: octets of the body that came.
+    public func incomplete(_ head: StoredResponseHead, receivedLength: Int64) -> StoredResponseHead? {
+        guard head.status.code == 200, head.requestMethod == .get, receivedLength > 0, head.strongValidator != nil,
+            head.fields.count < FieldRules.maximumCount
+        else { return nil }
+        let lengths = head.fields.filter { $0.name == .contentLength }.map(Self.contentLength)
+        var completeLength: Int64?
+        if let first = lengths.first {
+            guard let length = first, lengths.allSatisfy({ $0 == length }), receivedLength < length else { return nil }
+            completeLength = length
+        }
+        var result = head
+        result.status = .partialContent
+        result.fields.removePartialContentFields()
+        result.fields[.contentLength] = "\(receivedLength)"
+        result.fields[.contentRange] =
+            ContentRange(range: 0..<receivedLength, completeLength: completeLength).fieldValue
+        return result
     }
 
     /// A request for the rest of a stored partial response, so that the whole can answer; `nil` where that cannot be asked for. RFC 9110 §14.2, §13.1.5

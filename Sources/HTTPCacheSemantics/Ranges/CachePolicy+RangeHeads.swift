@@ -18,9 +18,8 @@ extension CachePolicy {
         boundary: String
     ) -> HTTPResponse {
         var fields = servedFields
-        guard fields.count < FieldRules.maximumCount else {
-            return HTTPResponse(status: stored.status, headerFields: fields)
-        }
+        // A head that fits its body matters more than fields without end, which no transport brings.
+        if fields.count > FieldRules.maximumCount { fields.removeLast(fields.count - FieldRules.maximumCount) }
         switch selection {
         case .missing:
             return HTTPResponse(status: stored.status, headerFields: fields)

@@ -27,11 +27,17 @@ enum StrongValidator: Sendable, Hashable {
 
     /// `Last-Modified`, where it is long enough before `Date` that no second change can hide in it.
     static func strongDate(_ fields: HTTPFields, received: Timestamp) -> Timestamp? {
-        let read = StoredFields(fields, received: received)
-        guard let lastModified = read.lastModified, let date = read.date,
+        guard let lastModified = date(.lastModified, fields, received: received),
+            let date = date(.date, fields, received: received),
             date.milliseconds(since: lastModified) >= dateDistance
         else { return nil }
         return lastModified
+    }
+
+    /// The first line's instant.
+    static func date(_ name: HTTPField.Name, _ fields: HTTPFields, received: Timestamp) -> Timestamp? {
+        guard let field = fields.first(where: { $0.name == name }) else { return nil }
+        return field.withUnsafeBytesOfValue { HTTPDate.parse($0, reference: received) }
     }
 }
 
