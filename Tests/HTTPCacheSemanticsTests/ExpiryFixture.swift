@@ -34,12 +34,14 @@ struct ExpiryFixture: Decodable, Sendable, CustomTestStringConvertible {
     enum Verdict: String, Decodable, Sendable {
         case fresh
         case staleAllowed = "stale-allowed"
+        case staleWhileRevalidate = "stale-while-revalidate"
         case validate
     }
 
     struct Expectation: Decodable, Sendable {
         var verdict: Verdict?
-        /// What asks for validation: `stale`, `responseNoCache`, `invalidated`, `requestNoCache`, `requestMaxAge`, `requestMinFresh`.
+        /// What asks for validation: `stale`, `responseNoCache`, `invalidated`, `requestNoCache`, `requestMaxAge`, `requestMinFresh`,
+        /// `requestCredentials`.
         var reason: String?
         /// Seconds, or `never`.
         var lifetime: Seconds?

@@ -69,6 +69,7 @@ struct ExpiryFixtureTests {
             switch reuse.decision {
             case .fresh: #expect(verdict == .fresh, "\(place)")
             case .staleAllowed: #expect(verdict == .staleAllowed, "\(place)")
+            case .staleWhileRevalidate: #expect(verdict == .staleWhileRevalidate, "\(place)")
             case .validate(let reason):
                 #expect(verdict == .validate, "\(place)")
                 #expect(reason.rawValue == expected.reason, "\(place)")

@@ -6,7 +6,7 @@ import Testing
 @Suite("Cache-Control of responses, RFC 9111 §5.2.2", .tags(.rfc9111ResponseDirectives))
 struct ResponseDirectivesTests {
     private func parse(_ lines: String...) -> ResponseDirectives {
-        ResponseDirectives(fields(lines.map { ("Cache-Control", $0) }))
+        ResponseDirectives(fields(lines.map { ("Cache-Control", $0) }), targeted: [])
     }
 
     @Test(
@@ -82,7 +82,8 @@ struct ResponseDirectivesTests {
             for name in [HTTPField.Name.cacheControl, .vary, .eTag, .age, .expires, .date, .ifNoneMatch, .connection] {
                 list.append(HTTPField(name: name, value: octets))
             }
-            _ = StoredFields(list, received: noon)
+            _ = StoredFields(list, received: noon, targeted: [])
+            _ = ResponseDirectives(targeted: ["cache-control", "vary"], in: list)
             _ = RequestDirectives(list)
             _ = FieldNameList(.vary, in: list)
             _ = EntityTag.matches(EntityTag(list), ifNoneMatch: list)
@@ -131,7 +132,7 @@ struct AgeFieldTests {
         ] as [([String], Int64?)]
     )
     func theFirstMemberCountsIfItIsANumber(lines: [String], seconds: Int64?) {
-        #expect(StoredFields(fields(lines.map { ("Age", $0) }), received: noon).age?.seconds == seconds)
+        #expect(StoredFields(fields(lines.map { ("Age", $0) }), received: noon, targeted: []).age?.seconds == seconds)
     }
 }
 

@@ -57,7 +57,12 @@ extension Directive {
     /// An argument that names nothing valid counts as unqualified, which asks for more. RFC 9111 §5.2.2.4
     func fieldNames(in octets: UnsafeBufferPointer<UInt8>) -> [String]? {
         guard case .value(let range) = argument else { return nil }
-        var scanner = OctetScanner(UnsafeBufferPointer(rebasing: octets[range]))
+        return Self.fieldNames(in: UnsafeBufferPointer(rebasing: octets[range]))
+    }
+
+    /// The list itself, in lower case; `nil` where it names nothing, or something that is no field name.
+    static func fieldNames(in octets: UnsafeBufferPointer<UInt8>) -> [String]? {
+        var scanner = OctetScanner(octets)
         var names: [String] = []
         while true {
             scanner.skipSeparators()

@@ -39,6 +39,25 @@ struct EntityTag: Sendable, Hashable {
         scanner.position = end + 1
     }
 
+    /// The tags of all `If-None-Match` lines, in order, what is no entity tag (`*`, too) left out. RFC 9110 §13.1.2
+    static func list(ifNoneMatch fields: HTTPFields) -> [EntityTag] {
+        var tags: [EntityTag] = []
+        for field in fields where field.name.canonicalName == "if-none-match" {
+            field.withUnsafeBytesOfValue { octets in
+                var scanner = OctetScanner(octets)
+                while true {
+                    scanner.skipSeparators()
+                    if scanner.isAtEnd { return }
+                    if let tag = EntityTag(&scanner) { tags.append(tag) } else { scanner.skipMember() }
+                }
+            }
+        }
+        return tags
+    }
+
+    /// As it stands in a field.
+    var octets: [UInt8] { (isWeak ? [0x57, 0x2F, 0x22] : [0x22]) + opaque + [0x22] }
+
     /// Octet by octet the same and neither weak. RFC 9110 §8.8.3.2
     func stronglyEquals(_ other: EntityTag) -> Bool { !isWeak && !other.isWeak && opaque == other.opaque }
 

@@ -18,6 +18,8 @@ struct RequestDirectives: Sendable, Hashable {
     var noCache = false
     var noStore = false
     var onlyIfCached = false
+    /// The request has a `Cookie`; not a directive, but found in the same pass.
+    var hasCookie = false
 
     init(_ fields: HTTPFields) {
         var hasCacheControl = false
@@ -35,6 +37,8 @@ struct RequestDirectives: Sendable, Hashable {
                         pragmaNoCache = octets.equals("no-cache", in: directive.name)
                     }
                 }
+            case 6 where name == "cookie":
+                hasCookie = true
             default:
                 break
             }

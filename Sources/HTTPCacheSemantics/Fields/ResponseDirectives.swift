@@ -1,6 +1,6 @@
 internal import HTTPTypes
 
-/// A response's `Cache-Control`, all its lines together. RFC 9111 §5.2.2, RFC 5861, RFC 8246
+/// A response's `Cache-Control`, all its lines together, or the targeted field that takes its place. RFC 9111 §5.2.2, RFC 5861, RFC 8246, RFC 9213
 ///
 /// Directives that are not known are passed over. A directive given more than once counts with its strictest value: for a number the
 /// smallest, an invalid one as zero. RFC 9111 §4.2.1 asks for the first or for staleness; the smallest is never fresher than either.
@@ -32,13 +32,29 @@ struct ResponseDirectives: Sendable, Hashable {
     var proxyRevalidate = false
     var mustUnderstand = false
     var immutable = false
+    /// They come from a targeted field, so `Cache-Control` and `Expires` say nothing. RFC 9213 §2.2
+    var isTargeted = false
 
     init() {}
 
-    init(_ fields: HTTPFields) {
-        for field in fields where field.name.canonicalName == "cache-control" {
-            field.withUnsafeBytesOfValue { add($0) }
+    /// - Parameter targeted: the names of targeted fields that go before `Cache-Control`, in lower case.
+    init(_ fields: HTTPFields, targeted: [String]) {
+        var hasTargeted = false
+        for field in fields {
+            let name = field.name.canonicalName
+            if name.utf8.count == 13, name == "cache-control" {
+                field.withUnsafeBytesOfValue { add($0) }
+            } else if !targeted.isEmpty, Self.isListed(name, targeted) {
+                hasTargeted = true
+            }
         }
+        if hasTargeted, let directives = ResponseDirectives(targeted: targeted, in: fields) { self = directives }
+    }
+
+    /// Compared by length first: this runs for every field of every stored response that is looked at.
+    static func isListed(_ name: String, _ targeted: [String]) -> Bool {
+        for other in targeted where other.utf8.count == name.utf8.count && other == name { return true }
+        return false
     }
 
     /// Reads one line.

@@ -18,8 +18,11 @@ struct StoredFields {
     var lastModified: Timestamp?
     var age: DeltaSeconds?
 
-    /// - Parameter received: for dates with two-digit years.
-    init(_ fields: HTTPFields, received: Timestamp) {
+    /// - Parameters:
+    ///   - received: for dates with two-digit years.
+    ///   - targeted: the names of targeted fields, in lower case. RFC 9213 §2.2
+    init(_ fields: HTTPFields, received: Timestamp, targeted: [String]) {
+        var hasTargeted = false
         var hasDate = false
         var hasAge = false
         for field in fields {
@@ -47,6 +50,12 @@ struct StoredFields {
             default:
                 break
             }
+            if !targeted.isEmpty, ResponseDirectives.isListed(name, targeted) { hasTargeted = true }
+        }
+        // Parsed only where there is one, so that others do not pay for it.
+        if hasTargeted, let found = ResponseDirectives(targeted: targeted, in: fields) {
+            directives = found
+            expires = .absent
         }
     }
 }

@@ -9,6 +9,7 @@ enum FieldRules {
     static func isHopByHop(_ canonicalName: String) -> Bool {
         switch canonicalName {
         case "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade": true
+        case "http2-settings": true
         case "proxy-authenticate", "proxy-authentication-info", "proxy-authorization": true
         default: false
         }
@@ -39,10 +40,11 @@ extension CachePolicy {
     /// The response's fields that are stored, in wire order.
     ///
     /// Without `Connection` and what it nominates, and the other hop-by-hop and proxy fields of RFC 9111 §3.1; in a shared cache also without the fields
-    /// that `private="…"` names (§5.2.2.7). Fields that a qualified `no-cache="…"` names stay: the whole response is validated before every use
-    /// (§5.2.2.4 notes that caches do so). `Connection` cannot take away what caching itself depends on (`Cache-Control`, `Vary`, `Date`, …).
+    /// that `private="…"` names (§5.2.2.7). Fields that a qualified `no-cache="…"` names stay, to be served once the response was validated (§5.2.2.4);
+    /// ``servedFields(of:age:isValidated:)`` leaves them out until then. `Connection` cannot take away what caching itself depends on (`Cache-Control`, ``targetedFields``, `Vary`,
+    /// `Date`, …).
     public func storedFields(of response: HTTPResponse) -> HTTPFields {
-        storable(response.headerFields, ResponseDirectives(response.headerFields))
+        storable(response.headerFields, directives(of: response.headerFields))
     }
 
     func storable(_ fields: HTTPFields, _ directives: ResponseDirectives) -> HTTPFields {
@@ -55,10 +57,14 @@ extension CachePolicy {
         for field in fields {
             let name = field.name.canonicalName
             if FieldRules.isHopByHop(name) || (!withheld.isEmpty && withheld.contains(name)) { continue }
-            if !nominated.isEmpty, nominated.contains(name), !FieldRules.isProtected(name) { continue }
+            if !nominated.isEmpty, nominated.contains(name), !isProtected(name) { continue }
             result.append(field)
         }
         return result
+    }
+
+    func isProtected(_ canonicalName: String) -> Bool {
+        FieldRules.isProtected(canonicalName) || targetedFields.contains(canonicalName)
     }
 
     /// The request's fields that `Vary` nominates, as they are stored with the response. RFC 9111 §4.1
@@ -79,10 +85,18 @@ extension CachePolicy {
         return result
     }
 
-    /// The response head that is served from store: stored fields, with `Age` replaced by the current age in whole seconds. RFC 9111 §5.1
+    /// The response head that is served from store: stored fields, with `Age` replaced by the current age in whole seconds. RFC 9111 §4, §5.1
     ///
-    /// A response that came without `Date` gets the time it was received, as RFC 9110 §6.6.1 asks of a recipient with a clock.
-    public func servedFields(of stored: StoredResponseHead, age: CurrentAge) -> HTTPFields {
+    /// A response that came without `Date` gets the time it was received, as RFC 9110 §6.6.1 asks of a recipient with a clock. The fields that a qualified `no-cache="…"` names
+    /// are left out until the response was validated for this request (RFC 9111 §5.2.2.4); one that names a field which gives the others their meaning
+    /// (`Content-Type`, `Content-Encoding`, `Vary`, …) asks for validation of the whole instead, so that no half-described response is ever sent.
+    ///
+    /// - Parameter isValidated: the origin has just confirmed the response for this very request.
+    public func servedFields(
+        of stored: StoredResponseHead,
+        age: CurrentAge,
+        isValidated: Bool = false
+    ) -> HTTPFields {
         guard stored.fields.count < FieldRules.maximumCount else { return stored.fields }
         // One copy of the fields, changed in place: this runs for every hit.
         var result = stored.fields
@@ -90,9 +104,15 @@ extension CachePolicy {
         var ageIndex: Int?
         var hasDate = false
         var hasSecondAge = false
+        var mayWithhold = false
         for index in result.indices {
             let name = result[index].name.canonicalName
+            if !targetedFields.isEmpty, ResponseDirectives.isListed(name, targetedFields) {
+                mayWithhold = mayWithhold || result[index].withUnsafeBytesOfValue { $0.mayQualifyNoCache }
+            }
             switch name.utf8.count {
+            case 13 where name == "cache-control":
+                mayWithhold = mayWithhold || result[index].withUnsafeBytesOfValue { $0.mayQualifyNoCache }
             case 3 where name == "age":
                 hasSecondAge = ageIndex != nil
                 ageIndex = ageIndex ?? index
@@ -112,6 +132,29 @@ extension CachePolicy {
             result.append(ageField)
         }
         if !hasDate { result.append(HTTPField(name: .date, value: HTTPDate.format(stored.responseTime))) }
+        // A caller that set the expiry itself has lifted `no-cache` with it.
+        if mayWithhold, !isValidated, stored.explicitExpiry == nil,
+            case .fields(let names) = directives(of: stored.fields).noCache
+        {
+            let withheld = Set(names)
+            result.removeAll {
+                withheld.contains($0.name.canonicalName) && !FieldRules.isProtected($0.name.canonicalName)
+            }
+        }
         return result
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// Whether `no-cache=` may be in here: `he=`, which no other directive's name ends in. Nearly every hit is spared the parsing.
+    fileprivate var mayQualifyNoCache: Bool {
+        guard count > 3 else { return false }
+        for index in 2..<count
+        where self[index] == UInt8(ascii: "=") && self[index - 1].asciiLowercased == UInt8(ascii: "e")
+            && self[index - 2].asciiLowercased == UInt8(ascii: "h")
+        {
+            return true
+        }
+        return false
     }
 }

@@ -3,13 +3,16 @@ public import HTTPTypes
 extension CachePolicy {
     /// The stored response freshened by a 304: its fields updated **and** added to, its times replaced, its invalidation lifted. RFC 9111 §4.3.4, §3.2
     ///
-    /// Every field of the 304 replaces all stored lines of its name, except hop-by-hop fields and those that describe the stored octets (`Content-Encoding`, `Content-Length`,
-    /// `Content-Range`). A stored `Age` goes when the 304 brings none, and a 304 without `Date` gets the time it was received, or the response would be old at once.
+    /// Every field of the 304 replaces all stored lines of its name, except those that §3.1 keeps out of a store (hop-by-hop, nominated by `Connection`, named by `private="…"` in a shared
+    /// cache) and those that describe the stored octets (`Content-Encoding`, `Content-Length`, `Content-Range`). A stored `Age` goes when the 304 brings none, and a 304 without
+    /// `Date` gets the time it was received, or the response would be old at once. In a shared cache a `Set-Cookie` of the 304 is for the one whose request was validated; it is stored only
+    /// where the freshened response is for everybody (`public` or `s-maxage`), as ``storability(of:to:hasCredentials:methodIsKeyed:hasExplicitExpiry:)`` asks of a new one.
     /// `Vary` is replaced only where `request` is given, because the selecting fields must be those of the new `Vary`. ``StoredResponseHead/explicitExpiry`` stays for the caller to renew.
     ///
-    /// - Parameter request: the request that was validated.
+    /// - Parameter request: the request that was validated, as its caller presented it. With it, a 304 without any validator is refused where the caller's own
+    ///   entity tags had been sent along: it may be about one of those.
     /// - Returns: `nil` when the 304 is not about this stored response: its status is another, or a validator that it brings contradicts the stored one. One
-    ///   without any validator is taken to be about it, because only this response's validators were sent.
+    ///   without any validator is otherwise taken to be about it, because only this response's validators were sent.
     public func freshened(
         _ stored: StoredResponseHead,
         by notModified: HTTPResponse,
@@ -17,11 +20,28 @@ extension CachePolicy {
         responseTime: Timestamp,
         request: HTTPRequest? = nil
     ) -> StoredResponseHead? {
-        guard notModified.status.code == 304, isAbout(stored, notModified.headerFields, received: responseTime) else {
-            return nil
-        }
-        guard stored.fields.count + notModified.headerFields.count < FieldRules.maximumCount else { return nil }
-        var update = storable(notModified.headerFields, ResponseDirectives(notModified.headerFields))
+        guard notModified.status.code == 304,
+            isAbout(stored, notModified.headerFields, received: responseTime, request: request)
+        else { return nil }
+        return updated(
+            stored,
+            with: notModified.headerFields,
+            requestTime: requestTime,
+            responseTime: responseTime,
+            request: request
+        )
+    }
+
+    /// Stored fields updated by those of a 304 or a HEAD. RFC 9111 §3.2
+    func updated(
+        _ stored: StoredResponseHead,
+        with fields: HTTPFields,
+        requestTime: Timestamp,
+        responseTime: Timestamp,
+        request: HTTPRequest?
+    ) -> StoredResponseHead? {
+        guard stored.fields.count + fields.count < FieldRules.maximumCount else { return nil }
+        var update = storable(fields, directives(of: fields))
         update.removeAll { field in
             FieldRules.isFixedByContent(field.name.canonicalName) || (request == nil && field.name == .vary)
         }
@@ -30,8 +50,14 @@ extension CachePolicy {
         }
 
         var result = stored
-        result.fields.removeAll { $0.name == .age || update.contains($0.name) }
-        result.fields.append(contentsOf: update)
+        result.fields.removeAll { $0.name == .age || ($0.name != .setCookie && update.contains($0.name)) }
+        let setsCookie = update.contains(.setCookie)
+        // Appended without it first: whether it may stay depends on the directives of the whole.
+        result.fields.append(contentsOf: update.filter { $0.name != .setCookie })
+        if setsCookie, kind == .private || directives(of: result.fields).allowsSharing {
+            result.fields.removeAll { $0.name == .setCookie }
+            result.fields.append(contentsOf: update.filter { $0.name == .setCookie })
+        }
         if let request, update.contains(.vary) {
             result.selectingFields = selectingFields(of: request, vary: FieldNameList(.vary, in: result.fields))
         }
@@ -42,7 +68,12 @@ extension CachePolicy {
     }
 
     /// Whether the 304's validators let it be about this response. RFC 9111 §4.3.4
-    private func isAbout(_ stored: StoredResponseHead, _ fields: HTTPFields, received: Timestamp) -> Bool {
+    private func isAbout(
+        _ stored: StoredResponseHead,
+        _ fields: HTTPFields,
+        received: Timestamp,
+        request: HTTPRequest?
+    ) -> Bool {
         let storedTag = EntityTag(stored.fields)
         if let tag = EntityTag(fields) {
             if !tag.isWeak { return storedTag?.stronglyEquals(tag) ?? false }
@@ -50,17 +81,15 @@ extension CachePolicy {
             // A weak tag that is new says nothing; the date has to.
             return sameLastModified(stored, fields, received: received) ?? false
         }
-        return sameLastModified(stored, fields, received: received) ?? true
+        if let same = sameLastModified(stored, fields, received: received) { return same }
+        guard let request, let storedTag else { return true }
+        return Self.callersTags(of: request, beside: storedTag).isEmpty
     }
 
     /// `nil` where one of the two has no `Last-Modified`.
-    private func sameLastModified(
-        _ stored: StoredResponseHead,
-        _ fields: HTTPFields,
-        received: Timestamp
-    ) -> Bool? {
-        guard let new = StoredFields(fields, received: received).lastModified,
-            let old = StoredFields(stored.fields, received: stored.responseTime).lastModified
+    func sameLastModified(_ stored: StoredResponseHead, _ fields: HTTPFields, received: Timestamp) -> Bool? {
+        guard let new = StoredFields(fields, received: received, targeted: []).lastModified,
+            let old = read(stored).lastModified
         else { return nil }
         return new == old
     }

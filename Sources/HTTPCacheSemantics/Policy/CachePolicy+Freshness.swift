@@ -4,10 +4,11 @@ extension CachePolicy {
     /// How long the response is fresh, counted from when the origin made it. RFC 9111 §4.2.1
     ///
     /// In this order: the caller's ``StoredResponseHead/explicitExpiry``; `s-maxage` in a shared cache; `max-age`; `Expires` − `Date` (the time of receipt where
-    /// there is no valid `Date`); a heuristic (§4.2.2). A directive that is there but malformed counts as zero, as does an
+    /// there is no valid `Date`); a heuristic (§4.2.2). Where a targeted field decides (RFC 9213), its `s-maxage` and `max-age` are meant and `Expires` says nothing. For 400, 405, 413, 414
+    /// and 501 no lifetime but the caller's exceeds ``maximumErrorLifetime``. A directive that is there but malformed counts as zero, as does an
     /// `Expires` that is no date or is given twice; of a directive given twice with different values the smallest counts.
     public func freshnessLifetime(of stored: StoredResponseHead) -> FreshnessLifetime {
-        let fields = StoredFields(stored.fields, received: stored.responseTime)
+        let fields = read(stored)
         return lifetime(of: stored, fields, age(of: stored, fields, at: stored.responseTime))
     }
 
@@ -15,12 +16,12 @@ extension CachePolicy {
     ///
     /// A clock that was set back never makes an age negative; one that was set forward ages the response.
     public func currentAge(of stored: StoredResponseHead, at now: Timestamp) -> CurrentAge {
-        age(of: stored, StoredFields(stored.fields, received: stored.responseTime), at: now)
+        age(of: stored, read(stored), at: now)
     }
 
     /// Lifetime and age at an instant.
     public func freshness(of stored: StoredResponseHead, at now: Timestamp) -> Freshness {
-        freshness(of: stored, StoredFields(stored.fields, received: stored.responseTime), at: now)
+        freshness(of: stored, read(stored), at: now)
     }
 
     /// The instant from which the stored response is stale (`distantFuture` when never); what a store indexes.
@@ -51,6 +52,17 @@ extension CachePolicy {
                 source: .explicitExpiry
             )
         }
+        var result = statedLifetime(of: stored, fields)
+        if StatusRules.needsExplicitFreshness(stored.status.code) {
+            result.milliseconds = min(
+                result.milliseconds,
+                DeltaSeconds(seconds: maximumErrorLifetime).milliseconds
+            )
+        }
+        return result
+    }
+
+    private func statedLifetime(of stored: StoredResponseHead, _ fields: StoredFields) -> FreshnessLifetime {
         if kind == .shared, let sMaxage = fields.directives.sMaxage {
             return FreshnessLifetime(milliseconds: sMaxage.milliseconds, source: .sMaxage)
         }

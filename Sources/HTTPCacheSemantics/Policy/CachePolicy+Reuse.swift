@@ -3,27 +3,61 @@ public import HTTPTypes
 extension CachePolicy {
     /// May `stored` answer `request` at `now`? The variant has been selected already.
     ///
-    /// Of several reasons to validate, those that lie in the response come first (RFC 9211: `fwd=request` is for a response that was fresh): invalidated, stale (unless `max-stale` allows it),
-    /// `no-cache`; then the request's `no-cache`, `max-age`, `min-fresh`. `max-age=0` always validates. The request's `no-store` is about storing and changes nothing here.
+    /// Of several reasons to validate, those that lie in the response come first (RFC 9211: `fwd=request` is for a response that was fresh): invalidated, stale (unless the request's
+    /// `max-stale` or else the response's `stale-while-revalidate` allows it), `no-cache`; then the request's `no-cache`, `max-age`, `min-fresh`; then its `Cookie`. `max-age=0` always
+    /// validates, an `immutable` response too: RFC 8246 §2.1 leaves the client that signal. The request's `no-store` is about storing and changes nothing here.
     ///
-    /// With an ``StoredResponseHead/explicitExpiry`` the response's own `no-cache` and `must-revalidate` are lifted; the request's directives count all the same.
+    /// **`s-maxage` beside `stale-…`.** `s-maxage` implies `proxy-revalidate` (RFC 9111 §5.2.2.10), but `s-maxage=1, stale-while-revalidate=60` is how origins ask a shared
+    /// cache for just that; so an explicit `stale-while-revalidate` or `stale-if-error` is the origin's permission for its own seconds and goes before what `s-maxage` implies. An explicit
+    /// `must-revalidate` or `proxy-revalidate` goes before both, and without such an extension stale use under `s-maxage` stays forbidden.
+    ///
+    /// **A qualified `no-cache="…"`** asks for no validation; ``servedFields(of:age:isValidated:)`` leaves out what it names. Where it names a field that the
+    /// response cannot do without (`Content-Type`, `Vary`, …), it counts as unqualified, as §5.2.2.4 allows.
+    ///
+    /// **A request with `Cookie`** in a shared cache is answered without validation only from a response that is explicitly for everybody (`public` or `s-maxage`): the cookie may be what
+    /// the answer depends on, and not every origin says so in `Vary`. Stricter than the RFC. A request with `Authorization` is answered, because §3.5 is
+    /// about storing: what is stored without those directives came from a request without credentials.
+    ///
+    /// With an ``StoredResponseHead/explicitExpiry`` the response's own `no-cache` and `must-revalidate` are lifted, and its `stale-while-revalidate` does not prolong
+    /// what the caller limited; the request's directives count all the same.
+    ///
+    /// RFC 9111 §4, §4.2.4, §5.2; RFC 5861.
     public func reuse(of stored: StoredResponseHead, for request: HTTPRequest, at now: Timestamp) -> Reuse {
-        let fields = StoredFields(stored.fields, received: stored.responseTime)
+        let fields = read(stored)
         let wishes = RequestDirectives(request.headerFields)
         let freshness = freshness(of: stored, fields, at: now)
-        let staleUse = staleUse(fields.directives, hasExplicitExpiry: stored.explicitExpiry != nil)
+        let isForOthers = kind == .shared && wishes.hasCookie && !fields.directives.allowsSharing
+        let prohibition = prohibition(fields.directives, stored) ?? (isForOthers ? .explicit("cookie") : nil)
+        let extensions = extensions(of: stored, fields.directives, staleness: -freshness.clampedTimeToLive)
+        let staleUse = staleUse(prohibition, isPermitted: extensions.whileRevalidate || extensions.ifError)
         return Reuse(
-            decision: decision(stored, fields.directives, wishes, freshness, staleUse),
+            decision: decision(stored, fields.directives, wishes, freshness, prohibition, extensions, isForOthers),
             freshness: freshness,
             staleUse: staleUse,
             allowsStaleOnError: !stored.isInvalidated && staleUse == .allowed
-                && covers(fields.directives.staleIfError, wishes.staleIfError, staleness: -freshness.clampedTimeToLive)
+                && (extensions.ifError
+                    || Self.covers(wishes.staleIfError, staleness: -freshness.clampedTimeToLive))
         )
     }
 
     /// What forbids stale use of this response by its own fields alone (the request has no say here). RFC 9111 §4.2.4
+    ///
+    /// Time has no say either: what `s-maxage` implies counts as lifted where a `stale-if-error` or `stale-while-revalidate` lifts it for any time at all;
+    /// ``reuse(of:for:at:)`` knows for how long.
     public func staleUse(of stored: StoredResponseHead) -> Reuse.StaleUse {
-        staleUse(ResponseDirectives(stored.fields), hasExplicitExpiry: stored.explicitExpiry != nil)
+        let directives = directives(of: stored.fields)
+        let extensions = extensions(of: stored, directives, staleness: 0)
+        return staleUse(
+            prohibition(directives, stored),
+            isPermitted: extensions.whileRevalidate || extensions.ifError
+        )
+    }
+
+    /// The response's `immutable`: while it is fresh its origin will not change it, so eager refresh and background validation of it are wasted. RFC 8246 §2
+    ///
+    /// It changes nothing for a stale response, nor for a request that asks for validation.
+    public func isImmutable(_ stored: StoredResponseHead) -> Bool {
+        directives(of: stored.fields).immutable
     }
 
     /// The request wants a stored response or a 504, and no forwarding. RFC 9111 §5.2.1.7
@@ -31,16 +65,53 @@ extension CachePolicy {
         RequestDirectives(request.headerFields).onlyIfCached
     }
 
-    private func staleUse(_ directives: ResponseDirectives, hasExplicitExpiry: Bool) -> Reuse.StaleUse {
-        if hasExplicitExpiry { return .allowed }
-        if directives.mustRevalidate { return .forbidden(by: "must-revalidate") }
-        // The qualified form too: the named fields must not be sent without validation, and we keep the response whole.
-        if directives.noCache != .absent { return .forbidden(by: "no-cache") }
-        if directives.forbidsStorage { return .forbidden(by: "no-store") }
-        guard kind == .shared else { return .allowed }
-        if directives.proxyRevalidate { return .forbidden(by: "proxy-revalidate") }
-        if directives.sMaxage != nil { return .forbidden(by: "s-maxage") }
-        return .allowed
+    /// What stands against stale use.
+    private enum Prohibition {
+        /// Said in so many words: nothing lifts it.
+        case explicit(String)
+        /// `s-maxage`, which only implies it. RFC 9111 §5.2.2.10
+        case impliedBySMaxage
+    }
+
+    /// Which of the response's extensions cover a staleness. RFC 5861
+    private struct StaleExtensions {
+        var whileRevalidate: Bool
+        var ifError: Bool
+    }
+
+    private func prohibition(_ directives: ResponseDirectives, _ stored: StoredResponseHead) -> Prohibition? {
+        if stored.explicitExpiry != nil { return nil }
+        if directives.mustRevalidate { return .explicit("must-revalidate") }
+        if directives.forbidsUnvalidatedUse { return .explicit("no-cache") }
+        if directives.forbidsStorage { return .explicit("no-store") }
+        guard kind == .shared else { return nil }
+        if directives.isPrivate == .whole { return .explicit("private") }
+        if directives.proxyRevalidate { return .explicit("proxy-revalidate") }
+        return directives.sMaxage == nil ? nil : .impliedBySMaxage
+    }
+
+    private func staleUse(_ prohibition: Prohibition?, isPermitted: Bool) -> Reuse.StaleUse {
+        switch prohibition {
+        case nil: .allowed
+        case .explicit(let name): .forbidden(by: name)
+        case .impliedBySMaxage: isPermitted ? .allowed : .forbidden(by: "s-maxage")
+        }
+    }
+
+    private func extensions(
+        of stored: StoredResponseHead,
+        _ directives: ResponseDirectives,
+        staleness: Int64
+    ) -> StaleExtensions {
+        // A capped error would otherwise live on for as long as its origin likes, stale.
+        guard !StatusRules.needsExplicitFreshness(stored.status.code) else {
+            return StaleExtensions(whileRevalidate: false, ifError: false)
+        }
+        return StaleExtensions(
+            whileRevalidate: stored.explicitExpiry == nil
+                && Self.covers(directives.staleWhileRevalidate, staleness: staleness),
+            ifError: Self.covers(directives.staleIfError, staleness: staleness)
+        )
     }
 
     private func decision(
@@ -48,16 +119,30 @@ extension CachePolicy {
         _ directives: ResponseDirectives,
         _ wishes: RequestDirectives,
         _ freshness: Freshness,
-        _ staleUse: Reuse.StaleUse
+        _ prohibition: Prohibition?,
+        _ extensions: StaleExtensions,
+        _ isForOthers: Bool
     ) -> Reuse.Decision {
         let timeToLive = freshness.clampedTimeToLive
         if stored.isInvalidated { return .validate(.invalidated) }
+        var decision = Reuse.Decision.fresh
         if !freshness.isFresh {
-            guard staleUse == .allowed, allows(wishes.maxStale, staleness: -timeToLive) else {
+            // `stale-if-error` permits nothing here: there is no error yet.
+            guard staleUse(prohibition, isPermitted: extensions.whileRevalidate) == .allowed else {
+                return .validate(.stale)
+            }
+            if allows(wishes.maxStale, staleness: -timeToLive) {
+                decision = .staleAllowed
+            } else if extensions.whileRevalidate {
+                decision = .staleWhileRevalidate
+            } else {
                 return .validate(.stale)
             }
         }
-        if stored.explicitExpiry == nil, directives.noCache != .absent || directives.forbidsStorage {
+        if stored.explicitExpiry == nil,
+            directives.forbidsUnvalidatedUse || directives.forbidsStorage
+                || (kind == .shared && directives.isPrivate == .whole)
+        {
             return .validate(.responseNoCache)
         }
         if wishes.noCache { return .validate(.requestNoCache) }
@@ -65,7 +150,7 @@ extension CachePolicy {
             return .validate(.requestMaxAge)
         }
         if let minFresh = wishes.minFresh, timeToLive < minFresh.milliseconds { return .validate(.requestMinFresh) }
-        return freshness.isFresh ? .fresh : .staleAllowed
+        return isForOthers ? .validate(.requestCredentials) : decision
     }
 
     private func allows(_ maxStale: RequestDirectives.MaxStale?, staleness: Int64) -> Bool {
@@ -76,8 +161,10 @@ extension CachePolicy {
         }
     }
 
-    private func covers(_ response: DeltaSeconds?, _ request: DeltaSeconds?, staleness: Int64) -> Bool {
-        [response, request].contains { $0.map { staleness <= $0.milliseconds } ?? false }
+    /// Zero seconds (or a malformed number) permit nothing, not even the instant at which the response becomes stale.
+    private static func covers(_ limit: DeltaSeconds?, staleness: Int64) -> Bool {
+        guard let limit, limit > .zero else { return false }
+        return staleness <= limit.milliseconds
     }
 }
 
@@ -89,4 +176,16 @@ extension Freshness {
 extension ResponseDirectives {
     /// `no-store` in what is stored already: a 304 brought it. (With `must-understand` it may have been stored by right.)
     var forbidsStorage: Bool { noStore && !mustUnderstand }
+
+    /// `no-cache`; the qualified form too where it names a field without which the response is misread, so that leaving it out is no way. RFC 9111 §5.2.2.4
+    var forbidsUnvalidatedUse: Bool {
+        switch noCache {
+        case .absent: false
+        case .whole: true
+        case .fields(let names): names.contains(where: FieldRules.isProtected)
+        }
+    }
+
+    /// Meant for everybody in so many words.
+    var allowsSharing: Bool { isPublic || sMaxage != nil }
 }

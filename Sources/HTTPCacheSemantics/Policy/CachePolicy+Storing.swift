@@ -62,14 +62,15 @@ extension CachePolicy {
         hasExplicitExpiry: Bool = false
     ) -> Storability {
         let code = response.status.code
-        let directives = ResponseDirectives(response.headerFields)
+        let directives = directives(of: response.headerFields)
         if let refusal = refusal(status: code) ?? refusal(directives, status: code) { return .forbidden(refusal) }
         if RequestDirectives(request.headerFields).noStore { return .forbidden(.requestNoStore) }
         let vary = FieldNameList(.vary, in: response.headerFields)
         if vary.hasWildcard || vary.hasMalformedMember { return .forbidden(.varyAny) }
 
         let isExplicit =
-            hasExplicitExpiry || directives.maxAge != nil || response.headerFields.contains(.expires)
+            hasExplicitExpiry || directives.maxAge != nil
+            || (!directives.isTargeted && response.headerFields.contains(.expires))
             || (kind == .shared && directives.sMaxage != nil)
         let method = request.method
         if method != .get {
@@ -124,7 +125,7 @@ extension CachePolicy {
         _ directives: ResponseDirectives,
         hasCredentials: Bool
     ) -> Storability {
-        let allowsSharing = directives.isPublic || directives.sMaxage != nil
+        let allowsSharing = directives.allowsSharing
         let setsCookie = response.headerFields.contains(.setCookie)
         switch kind {
         case .shared:

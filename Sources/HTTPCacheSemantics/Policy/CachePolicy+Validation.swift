@@ -1,26 +1,31 @@
 public import HTTPTypes
 
 extension CachePolicy {
-    /// The request with the stored response's validators (`If-None-Match`, `If-Modified-Since`) in place of its own conditions;
-    /// `nil` when the stored response has no validator. RFC 9111 §4.3.1
+    /// The request with the stored response's validators (`If-None-Match`, `If-Modified-Since`) in place of or beside its own; `nil` when the stored response has no
+    /// validator. RFC 9111 §4.3.1
+    ///
+    /// Entity tags that the caller brought stay behind the stored one (`If-None-Match: "stored", "theirs"`), so that the origin can tell that the caller's copy is current
+    /// though the stored one is not; ``answersCaller(_:to:)`` knows such a 304. `*` of the caller goes: every answer would be a 304. So do the caller's tags
+    /// where the stored response has none: the origin would compare them alone, and its 304 would say nothing about the stored response.
+    /// The caller's `If-Modified-Since` gives way to the stored date.
     ///
     /// `Range` and `If-Range` are dropped with them: the answer is to validate or replace the whole stored response (RFC 9110 §14.2 lets a
     /// range be answered whole). `If-Match` and `If-Unmodified-Since` stay; they are for the origin alone (RFC 9111 §4.3.2).
     public func validationRequest(for stored: StoredResponseHead, request: HTTPRequest) -> HTTPRequest? {
-        let hasTag = EntityTag(stored.fields) != nil
+        let storedTag = EntityTag(stored.fields)
         let lastModified = stored.fields.first { $0.name == .lastModified }
         let hasDate =
             lastModified?.withUnsafeBytesOfValue { HTTPDate.parse($0, reference: stored.responseTime) != nil } ?? false
-        guard hasTag || hasDate, request.headerFields.count < FieldRules.maximumCount else { return nil }
+        guard storedTag != nil || hasDate, request.headerFields.count < FieldRules.maximumCount else { return nil }
         var result = request
         for name in [HTTPField.Name.ifNoneMatch, .ifModifiedSince, .range, .ifRange] {
             result.headerFields[fields: name] = []
         }
-        // The validators go back octet by octet as they came.
-        if hasTag, let tag = stored.fields.first(where: { $0.name == .eTag }) {
-            var field = tag
-            field.name = .ifNoneMatch
-            result.headerFields.append(field)
+        if let storedTag {
+            // The stored tag first, octet by octet as it came; a tag that differs from it by weakness alone adds nothing.
+            var value = storedTag.octets
+            for tag in Self.callersTags(of: request, beside: storedTag) { value += [0x2C, 0x20] + tag.octets }
+            result.headerFields.append(HTTPField(name: .ifNoneMatch, value: value))
         }
         if hasDate, let lastModified {
             var field = lastModified
@@ -28,6 +33,22 @@ extension CachePolicy {
             result.headerFields.append(field)
         }
         return result
+    }
+
+    /// The entity tags of the request's own `If-None-Match` that are not the stored one.
+    static func callersTags(of request: HTTPRequest, beside storedTag: EntityTag) -> [EntityTag] {
+        EntityTag.list(ifNoneMatch: request.headerFields).filter { !$0.weaklyEquals(storedTag) }
+    }
+
+    /// Whether a 304 confirms the copy that the caller itself holds: its `ETag` is one of the request's own `If-None-Match`. RFC 9111 §4.3.3
+    ///
+    /// Asked when ``freshened(_:by:requestTime:responseTime:request:)`` says that the 304 is not about the stored response. It then goes to that caller as it is, and to nobody else.
+    /// Compared weakly (RFC 9110 §13.1.2). A 304 without a valid `ETag` answers nobody for certain.
+    ///
+    /// - Parameter request: as the caller presented it.
+    public func answersCaller(_ notModified: HTTPResponse, to request: HTTPRequest) -> Bool {
+        guard notModified.status.code == 304, let tag = EntityTag(notModified.headerFields) else { return false }
+        return EntityTag.list(ifNoneMatch: request.headerFields).contains { $0.weaklyEquals(tag) }
     }
 
     /// Is this request conditional by its own fields, so that the caller expects a 304 or 412 itself? RFC 9110 §13.1.
@@ -54,7 +75,7 @@ extension CachePolicy {
         guard conditions.count == 1, let condition = conditions.first,
             let since = condition.withUnsafeBytesOfValue({ HTTPDate.parse($0, reference: stored.responseTime) })
         else { return false }
-        let fields = StoredFields(stored.fields, received: stored.responseTime)
+        let fields = read(stored)
         return (fields.lastModified ?? fields.date ?? stored.responseTime) <= since
     }
 }

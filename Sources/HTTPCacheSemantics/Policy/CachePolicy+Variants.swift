@@ -52,7 +52,7 @@ extension CachePolicy {
     }
 
     private func rank(of stored: StoredResponseHead, at now: Timestamp) -> Rank {
-        let fields = StoredFields(stored.fields, received: stored.responseTime)
+        let fields = read(stored)
         return Rank(
             isFresh: !stored.isInvalidated && freshness(of: stored, fields, at: now).isFresh,
             date: fields.date ?? stored.responseTime,

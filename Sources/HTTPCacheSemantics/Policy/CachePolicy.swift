@@ -1,3 +1,5 @@
+internal import HTTPTypes
+
 /// Private or shared cache. RFC 9111 §1
 public enum CacheKind: Sendable, Hashable {
     /// One user's, or one principal's.
@@ -29,14 +31,49 @@ public struct CachePolicy: Sendable, Hashable {
     /// One day unless told otherwise: RFC 9111 §4.2.2 leaves it to the cache, RFC 7234 §4.2.2 asked for a warning beyond a day.
     public var maximumHeuristicLifetime: Int64
 
+    /// The longest freshness lifetime, in seconds, of an error that an attacker's malformed request can provoke: 400, 405, 413, 414, 501.
+    ///
+    /// One minute unless told otherwise, whatever the origin says: a poisoned error then hides a good resource for no longer. An expiry that the caller set
+    /// (``StoredResponseHead/explicitExpiry``) is not capped. 0 or less makes such an error stale at once.
+    public var maximumErrorLifetime: Int64
+    /// The targeted fields that this cache obeys instead of `Cache-Control` and `Expires`, the most important first, in lower case. RFC 9213 §2.2
+    ///
+    /// The first that a response has, that is not empty and well-formed, alone decides; the others of the list and `Cache-Control` then say nothing. At most 4,096
+    /// octets of one field are read; a longer one counts as malformed.
+    public var targetedFields: [String]
+
     /// Makes a policy.
     ///
     /// - Parameters:
+    ///   - kind: see ``kind``.
     ///   - heuristicFraction: see ``heuristicFraction``.
     ///   - maximumHeuristicLifetime: seconds.
-    public init(kind: CacheKind, heuristicFraction: Double = 0.1, maximumHeuristicLifetime: Int64 = 86_400) {
+    ///   - maximumErrorLifetime: seconds; see ``maximumErrorLifetime``.
+    ///   - targetedFields: names in any case; `nil` means `CDN-Cache-Control` in a shared cache and none in a private one.
+    public init(
+        kind: CacheKind,
+        heuristicFraction: Double = 0.1,
+        maximumHeuristicLifetime: Int64 = 86_400,
+        maximumErrorLifetime: Int64 = 60,
+        targetedFields: [String]? = nil
+    ) {
         self.kind = kind
         self.heuristicFraction = heuristicFraction
         self.maximumHeuristicLifetime = maximumHeuristicLifetime
+        self.maximumErrorLifetime = maximumErrorLifetime
+        self.targetedFields =
+            targetedFields?.map { $0.lowercased() } ?? (kind == .shared ? ["cdn-cache-control"] : [])
+    }
+}
+
+extension CachePolicy {
+    /// What the response's `Cache-Control`, or the targeted field in its place, says to this cache: the one place where it is read. RFC 9111 §5.2, RFC 9213 §2.2
+    func directives(of fields: HTTPFields) -> ResponseDirectives {
+        ResponseDirectives(fields, targeted: targetedFields)
+    }
+
+    /// ``directives(of:)`` and the dates and ages beside it, in one pass.
+    func read(_ stored: StoredResponseHead) -> StoredFields {
+        StoredFields(stored.fields, received: stored.responseTime, targeted: targetedFields)
     }
 }

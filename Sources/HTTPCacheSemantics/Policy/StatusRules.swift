@@ -22,8 +22,8 @@ enum StatusRules {
 
     /// What an attacker's malformed request can make an origin say about a good URI.
     ///
-    /// Stored only where the origin states a lifetime, so that no such request poisons the cache; narrower than RFC 9110 §15.1,
-    /// which lists 405, 414 and 501.
+    /// Stored only where the origin states a lifetime, and then for no longer than ``CachePolicy/maximumErrorLifetime``, so that no such request poisons the cache;
+    /// narrower than RFC 9110 §15.1, which lists 405, 414 and 501.
     static func needsExplicitFreshness(_ code: Int) -> Bool {
         switch code {
         case 400, 405, 413, 414, 501: true
@@ -33,6 +33,10 @@ enum StatusRules {
 
     /// Answers to the request's own credentials, conditions, ranges or connection, which say nothing about the target to the next
     /// request; and 428, 429, 431 and 511, which RFC 6585 says must not be stored.
+    ///
+    /// RFC 9111 §3 would let a lifetime make any final status storable. 401 and 407 (credentials), 412 and 416 (conditions and ranges, neither of them in the
+    /// key), 417, 421, 425, 426 (connection) are not stored all the same: the next request, which may lack what provoked them, would get the answer to another's.
+    /// Every other status from 200 to 599, known or not (299, 499, 599), is stored where its origin gives it a lifetime.
     static func isAboutTheRequest(_ code: Int) -> Bool {
         switch code {
         case 304, 401, 407, 412, 416, 417, 421, 425, 426, 428, 429, 431, 511: true

@@ -1,0 +1,184 @@
+public import HTTPTypes
+internal import RawStructuredFieldValues
+
+/// `No-Vary-Search`: which parameters of a query do not matter to a response. draft-ietf-httpbis-no-vary-search
+///
+/// Two targets that differ only in such parameters, or in their order, name the same stored response.
+///
+/// ```
+/// No-Vary-Search: params=("utm_source")     all but this one matter
+/// No-Vary-Search: except=("id"), key-order  only this one matters, and the order of parameters does not
+/// ```
+///
+/// The boolean `params` of earlier drafts, which browsers read, is understood too: `params` is `except=()`, and `params, except=("id")` is
+/// `except=("id")`. A field that is malformed or contradicts itself says nothing: the whole query matters.
+public struct NoVarySearch: Sendable, Hashable {
+    /// Which parameters matter.
+    ///
+    /// Names are octets, decoded: of `%C3%A9+x` those of `é x`.
+    public enum Significance: Sendable, Hashable {
+        /// All but these.
+        case allExcept(Set<[UInt8]>)
+        /// These and no others.
+        case only(Set<[UInt8]>)
+    }
+    /// Which parameters matter.
+    public var significance: Significance
+    /// Whether parameters in another order make another query.
+    ///
+    /// Values of one name keep their order in any case.
+    public var keyOrderMatters: Bool
+
+    /// What holds without the field: the whole query matters, octet by octet.
+    public static let `default` = NoVarySearch(significance: .allExcept([]), keyOrderMatters: true)
+
+    /// Makes a rule.
+    public init(significance: Significance, keyOrderMatters: Bool) {
+        self.significance = significance
+        self.keyOrderMatters = keyOrderMatters
+    }
+
+    /// The rule of a response; ``default`` where it has none or an invalid one.
+    public init(_ fields: HTTPFields) {
+        self = Self.parse(fields) ?? .default
+    }
+
+    /// Whether this rule changes nothing.
+    public var isDefault: Bool { self == .default }
+
+    private static func parse(_ fields: HTTPFields) -> NoVarySearch? {
+        guard let members = StructuredLines.dictionary(.noVarySearch, in: fields) else { return nil }
+        var result = NoVarySearch.default
+        if let keyOrder = members["key-order"] {
+            guard let value = boolean(keyOrder) else { return nil }
+            result.keyOrderMatters = !value
+        }
+        let except = members["except"]
+        if let params = members["params"] {
+            if let ignoresAll = boolean(params) {
+                if ignoresAll { result.significance = .only([]) }
+                guard ignoresAll || except == nil else { return nil }
+            } else {
+                guard except == nil, let names = names(params) else { return nil }
+                result.significance = .allExcept(names)
+            }
+        }
+        if let except {
+            guard let names = names(except) else { return nil }
+            result.significance = .only(names)
+        }
+        return result
+    }
+
+    private static func boolean(_ member: ItemOrInnerList) -> Bool? {
+        guard case .item(let item) = member, case .bool(let value) = item.rfc9651BareItem else { return nil }
+        return value
+    }
+
+    private static func names(_ member: ItemOrInnerList) -> Set<[UInt8]>? {
+        guard case .innerList(let list) = member else { return nil }
+        var result: Set<[UInt8]> = []
+        for item in list.bareInnerList {
+            guard case .string(let text) = item.rfc9651BareItem else { return nil }
+            result.insert(FormParameter.decoded(Array(text.utf8)[...]))
+        }
+        return result
+    }
+}
+
+extension NoVarySearch {
+    /// The query in a canonical form: two queries are equivalent exactly when their canonical forms are equal.
+    ///
+    /// Parameters that do not matter are gone; those that are left are sorted by name where their order does not matter, and written in one way (`a=x+y&b=%C3%A9`).
+    /// Where none is left, `nil`. By the default rule the query comes back as it is.
+    public func normalizedQuery(_ query: String?) -> String? {
+        guard !isDefault else { return query }
+        let parameters = significant(query)
+        guard !parameters.isEmpty else { return nil }
+        var result: [UInt8] = []
+        for parameter in parameters {
+            if !result.isEmpty { result.append(UInt8(ascii: "&")) }
+            FormParameter.encode(parameter.name, into: &result)
+            result.append(UInt8(ascii: "="))
+            FormParameter.encode(parameter.value, into: &result)
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    /// Whether two queries of one path name the same response.
+    public func equivalent(_ a: String?, _ b: String?) -> Bool {
+        if isDefault {
+            guard let a, let b else { return a == nil && b == nil }
+            // Octet by octet: Swift's own comparison would take composed and decomposed letters for one.
+            return a.utf8.elementsEqual(b.utf8)
+        }
+        return significant(a) == significant(b)
+    }
+
+    /// The parameters that matter, in the order in which they are compared.
+    private func significant(_ query: String?) -> [FormParameter] {
+        guard let query else { return [] }
+        let parameters = FormParameter.parse(query).filter { parameter in
+            switch significance {
+            case .allExcept(let names): !names.contains(parameter.name)
+            case .only(let names): names.contains(parameter.name)
+            }
+        }
+        guard !keyOrderMatters else { return parameters }
+        // Stable: values of one name stay in their order.
+        return parameters.enumerated().sorted { left, right in
+            if left.element.name == right.element.name { return left.offset < right.offset }
+            return left.element.name.lexicographicallyPrecedes(right.element.name)
+        }.map(\.element)
+    }
+}
+
+/// One parameter of `application/x-www-form-urlencoded`, decoded: the octets of well-formed UTF-8.
+struct FormParameter: Sendable, Hashable {
+    var name: [UInt8]
+    var value: [UInt8]
+
+    /// Split at `&`, empty pieces dropped; a name without `=` has an empty value.
+    static func parse(_ query: String) -> [FormParameter] {
+        Array(query.utf8).split(separator: UInt8(ascii: "&")).map { piece in
+            guard let equals = piece.firstIndex(of: UInt8(ascii: "=")) else {
+                return FormParameter(name: decoded(piece), value: [])
+            }
+            return FormParameter(name: decoded(piece[..<equals]), value: decoded(piece[(equals + 1)...]))
+        }
+    }
+
+    /// `+` is a space, `%41` a letter, a `%` that begins no escape itself; what is no UTF-8 then becomes U+FFFD.
+    static func decoded(_ octets: ArraySlice<UInt8>) -> [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(octets.count)
+        var index = octets.startIndex
+        while index < octets.endIndex {
+            let octet = octets[index]
+            if octet == UInt8(ascii: "%"), octets.endIndex - index > 2, let high = octets[index + 1].hexValue,
+                let low = octets[index + 2].hexValue
+            {
+                result.append(high << 4 | low)
+                index += 3
+            } else {
+                result.append(octet == UInt8(ascii: "+") ? 0x20 : octet)
+                index += 1
+            }
+        }
+        guard result.contains(where: { $0 >= 0x80 }) else { return result }
+        return Array(String(decoding: result, as: UTF8.self).utf8)
+    }
+
+    /// The one way to write decoded octets.
+    static func encode(_ octets: [UInt8], into result: inout [UInt8]) {
+        for octet in octets {
+            if octet.isUnreserved {
+                result.append(octet)
+            } else if octet == 0x20 {
+                result.append(UInt8(ascii: "+"))
+            } else {
+                result += [UInt8(ascii: "%"), hexDigit(octet >> 4), hexDigit(octet)]
+            }
+        }
+    }
+}

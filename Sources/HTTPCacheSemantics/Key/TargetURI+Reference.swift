@@ -1,0 +1,146 @@
+extension TargetURI {
+    /// The target that a reference names, seen from a base: `Location`, `Content-Location`. RFC 3986 §5.2
+    ///
+    /// Dot segments go where §5.2.2 says so, and the fragment goes; an empty reference is the base. Octets that may stand in a request line stay as they are
+    /// (`|`, `%zz`, `%2e`), in the base's part as in the reference's; a space and octets outside ASCII are percent-encoded.
+    ///
+    /// ```swift
+    /// let base = try TargetURI("https://a.example/x/y?q")
+    /// TargetURI(reference: "../z#top".utf8, relativeTo: base)?.uri  // "https://a.example/z"
+    /// ```
+    ///
+    /// - Returns: `nil` where the scheme is not `http` or `https`, the authority is not valid (`http:x` has none), a control
+    ///   character is in it, or the result is longer than ``maximumLength``.
+    public init?(reference: some Collection<UInt8>, relativeTo base: TargetURI) {
+        guard reference.count <= Self.maximumLength, !reference.contains(where: \.isControl) else { return nil }
+        // The fragment is not sent.
+        let octets = Array(reference.prefix { $0 != UInt8(ascii: "#") })
+        let parts = octets.withUnsafeBufferPointer { ReferenceParts($0, relativeTo: base) }
+        guard let parts else { return nil }
+        var path = Array(base.path.utf8)
+        var query = base.query
+        if parts.namesAuthority || !parts.path.isEmpty {
+            if parts.namesAuthority || parts.path.first == UInt8(ascii: "/") {
+                path = parts.path
+            } else {
+                // §5.2.3: what the base has up to its last slash. Its path begins with one.
+                let slash = path.lastIndex(of: UInt8(ascii: "/")) ?? 0
+                path = path[..<slash] + [UInt8(ascii: "/")] + parts.path
+            }
+            path = Self.withoutDotSegments(path)
+            query = nil
+        }
+        if let own = parts.query { query = Self.sendable(own) }
+        let target = TargetURI(
+            scheme: parts.scheme,
+            host: parts.authority.host,
+            port: parts.authority.port,
+            path: Self.sendable(path),
+            query: query
+        )
+        // 16 octets are more than scheme, punctuation and port take; the host is there once.
+        let length = target.host.utf8.count + target.path.utf8.count + (target.query?.utf8.count ?? 0) + 16
+        guard length <= Self.maximumLength else { return nil }
+        self = target
+    }
+
+    /// The same target with another query.
+    ///
+    /// - Parameter query: without `?`; `nil` for none. An octet that may not stand in a request line is percent-encoded.
+    /// - Returns: `nil` where the result is longer than ``maximumLength``.
+    public func withQuery(_ query: String?) -> TargetURI? {
+        let query = query.map { Self.sendable(Array($0.utf8)) }
+        guard host.utf8.count + path.utf8.count + (query?.utf8.count ?? 0) + 16 <= Self.maximumLength else {
+            return nil
+        }
+        return TargetURI(scheme: scheme, host: host, port: port, path: path, query: query)
+    }
+
+    /// Scheme, host and port are the same. RFC 9110 §4.3.1
+    public func hasSameOrigin(as other: TargetURI) -> Bool {
+        scheme == other.scheme && host == other.host && port == other.port
+    }
+
+    /// RFC 3986 §5.2.4, for a path that is empty or begins with a slash: never empty.
+    private static func withoutDotSegments(_ path: [UInt8]) -> [UInt8] {
+        let slash = UInt8(ascii: "/")
+        var kept: [ArraySlice<UInt8>] = []
+        let segments = path.dropFirst().split(separator: slash, omittingEmptySubsequences: false)
+        for (index, segment) in segments.enumerated() {
+            let isDot = segment.elementsEqual([UInt8(ascii: ".")])
+            let isDoubleDot = segment.elementsEqual([UInt8(ascii: "."), UInt8(ascii: ".")])
+            if isDoubleDot { _ = kept.popLast() }
+            if !isDot && !isDoubleDot {
+                kept.append(segment)
+            } else if index == segments.count - 1 {
+                // A path that ends in a dot segment ends in a slash.
+                kept.append([])
+            }
+        }
+        var result: [UInt8] = []
+        result.reserveCapacity(path.count + 1)
+        for segment in kept {
+            result.append(slash)
+            result += segment
+        }
+        return result.isEmpty ? [slash] : result
+    }
+
+    /// Percent-encodes what may not stand in a request line, and nothing else.
+    private static func sendable(_ octets: [UInt8]) -> String {
+        if mayStandInRequestLine(octets) { return String(decoding: octets, as: UTF8.self) }
+        var result: [UInt8] = []
+        for octet in octets {
+            if octet.isVisible && octet != UInt8(ascii: "#") {
+                result.append(octet)
+            } else {
+                result += [UInt8(ascii: "%"), hexDigit(octet >> 4), hexDigit(octet)]
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+}
+
+/// The parts of a reference, those of the base where it names none. RFC 3986 §4.1, §5.2.2
+private struct ReferenceParts {
+    var scheme: String
+    var authority: Authority
+    /// The reference itself has an authority, so nothing of the base's path counts.
+    var namesAuthority: Bool
+    var path: [UInt8]
+    /// `nil` where there is no `?`.
+    var query: [UInt8]?
+
+    init?(_ octets: UnsafeBufferPointer<UInt8>, relativeTo base: TargetURI) {
+        scheme = base.scheme
+        authority = Authority(host: base.host, port: base.port)
+        let slash = UInt8(ascii: "/")
+        var rest = octets[...]
+        let end = rest.firstIndex { $0 == slash || $0 == UInt8(ascii: "?") } ?? rest.endIndex
+        var namesScheme = false
+        // A colon in the first segment ends a scheme; a reference that is a path must not have one there. §4.2
+        if let colon = rest[..<end].firstIndex(of: UInt8(ascii: ":")) {
+            guard let known = TargetURI.scheme(octets[..<colon]) else { return nil }
+            scheme = known
+            namesScheme = true
+            rest = rest[(colon + 1)...]
+        }
+        namesAuthority = rest.starts(with: [slash, slash])
+        if namesAuthority {
+            rest = rest.dropFirst(2)
+            let authorityEnd = rest.firstIndex { $0 == slash || $0 == UInt8(ascii: "?") } ?? rest.endIndex
+            let parsed = Authority.parse(
+                rest[..<authorityEnd],
+                defaultPort: TargetURI.defaultPort(of: scheme)
+            )
+            guard case .success(let named) = parsed else { return nil }
+            authority = named
+            rest = rest[authorityEnd...]
+        } else if namesScheme {
+            return nil
+        }
+        let question = rest.firstIndex(of: UInt8(ascii: "?"))
+        path = Array(rest[..<(question ?? rest.endIndex)])
+        query = question.map { Array(rest[($0 + 1)...]) }
+    }
+}

@@ -1,0 +1,50 @@
+public import HTTPTypes
+
+extension FieldRules {
+    /// Request fields that `Connection` cannot take away: what is keyed, what authenticates, what says where a request came from, and what the meaning of the
+    /// request depends on.
+    ///
+    /// Otherwise a client could have its `Authorization` or `X-Forwarded-For` vanish between the cache, which saw it, and the origin, which then answers
+    /// for somebody else. RFC 9110 §7.6.1 forbids senders to name end-to-end fields.
+    static func isProtectedInRequests(_ canonicalName: String) -> Bool {
+        switch canonicalName {
+        case "authorization", "cookie", "host", "cache-control", "pragma", "range": true
+        case "accept", "accept-encoding", "accept-language", "accept-charset", "origin", "expect": true
+        case "forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-port",
+            "x-real-ip":
+            true
+        default: canonicalName.hasPrefix("if-") || canonicalName.hasPrefix("content-")
+        }
+    }
+}
+
+extension CachePolicy {
+    /// The request's fields that go on to the origin, in wire order: without the hop-by-hop ones and those that `Connection` nominates. RFC 9110 §7.6.1
+    ///
+    /// `Connection` takes away nothing that is keyed, authenticates or protects: `Authorization`, `Cookie`, `Host`, `Cache-Control`, `Pragma`, the `Accept` fields, `Origin`, `Expect`,
+    /// `Forwarded`, `Via`, `X-Forwarded-…`, `X-Real-IP`, `Range`, `If-…` and `Content-…` stay, whatever it names.
+    public static func forwardedFields(of request: HTTPFields) -> HTTPFields {
+        withoutHopByHop(request, keeping: FieldRules.isProtectedInRequests)
+    }
+
+    /// The response's fields that go on to the client, in wire order: without the hop-by-hop ones and those that `Connection` nominates. RFC 9110 §7.6.1
+    ///
+    /// `Connection` takes away nothing that caching or the content's meaning depends on (``storedFields(of:)`` keeps the same), and no `Set-Cookie`.
+    public func forwardedResponseFields(of response: HTTPFields) -> HTTPFields {
+        Self.withoutHopByHop(response) { isProtected($0) || $0 == "set-cookie" }
+    }
+
+    private static func withoutHopByHop(_ fields: HTTPFields, keeping isProtected: (String) -> Bool) -> HTTPFields {
+        // A set, so that a peer's thousand names cost no more than their octets.
+        let nominated = Set(FieldNameList(.connection, in: fields).names)
+        var result = HTTPFields()
+        result.reserveCapacity(fields.count)
+        for field in fields {
+            let name = field.name.canonicalName
+            if FieldRules.isHopByHop(name) { continue }
+            if !nominated.isEmpty, nominated.contains(name), !isProtected(name) { continue }
+            result.append(field)
+        }
+        return result
+    }
+}

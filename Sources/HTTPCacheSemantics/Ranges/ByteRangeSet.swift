@@ -1,0 +1,146 @@
+internal import HTTPTypes
+
+/// What a request's `Range` asks for, before the representation's length is known. RFC 9110 §14.1.2
+struct ByteRangeSet: Sendable, Hashable {
+    enum Member: Sendable, Hashable {
+        /// `first-` or `first-last`, the last octet included.
+        case from(Int64, through: Int64?)
+        /// `-length`.
+        case suffix(Int64)
+    }
+
+    /// More members than anyone asks for in earnest: with more the field is ignored.
+    static let maximumMembers = 1024
+
+    /// In the request's order; at least one.
+    var members: [Member]
+
+    /// `nil` where the field is to be ignored: it is absent, comes twice, names another unit, or is malformed.
+    init?(_ fields: HTTPFields) {
+        guard fields.contains(.range) else { return nil }
+        var lines = fields[fields: .range].makeIterator()
+        guard let line = lines.next(), lines.next() == nil,
+            let members = line.withUnsafeBytesOfValue({ Self.parse($0) })
+        else { return nil }
+        self.members = members
+    }
+
+    private static func parse(_ octets: UnsafeBufferPointer<UInt8>) -> [Member]? {
+        let range = octets.trimmed(0..<octets.count)
+        var scanner = OctetScanner(UnsafeBufferPointer(rebasing: octets[range]))
+        // Units are case-insensitive. RFC 9110 §14.1
+        guard scanner.octets.equals("bytes", in: scanner.token()), scanner.current == UInt8(ascii: "=") else {
+            return nil
+        }
+        scanner.advance()
+        var members: [Member] = []
+        while true {
+            scanner.skipSeparators()
+            if scanner.isAtEnd { break }
+            guard members.count < maximumMembers, let member = scanner.byteRange() else { return nil }
+            members.append(member)
+            scanner.skipWhitespace()
+            if let octet = scanner.current, octet != UInt8(ascii: ",") { return nil }
+        }
+        return members.isEmpty ? nil : members
+    }
+
+    /// The members that the representation can satisfy, cut to its length, in the request's order. RFC 9110 §14.1.2
+    func resolved(completeLength: Int64) -> [Range<Int64>] {
+        members.compactMap { member in
+            switch member {
+            case .from(let first, let last):
+                guard first < completeLength else { return nil }
+                guard let last, last < completeLength - 1 else { return first..<completeLength }
+                return first..<(last + 1)
+            case .suffix(let length):
+                guard length > 0, completeLength > 0 else { return nil }
+                return max(0, completeLength - length)..<completeLength
+            }
+        }
+    }
+
+    /// The members where all of them name both ends, so that they are known without the representation's length.
+    var closed: [Range<Int64>]? {
+        var result: [Range<Int64>] = []
+        for member in members {
+            guard case .from(let first, let last?) = member, last < .max else { return nil }
+            result.append(first..<(last + 1))
+        }
+        return result
+    }
+
+    /// `bytes=0-`, which is the whole by another name.
+    var isWhole: Bool { members == [.from(0, through: nil)] }
+
+    /// A suffix that is satisfiable in any representation, if an empty one.
+    var hasSuffix: Bool {
+        members.contains { member in
+            if case .suffix(let length) = member { return length > 0 }
+            return false
+        }
+    }
+}
+
+extension Array where Element == Range<Int64> {
+    /// Sorted, overlapping and adjacent ones made one.
+    var coalesced: [Range<Int64>] {
+        var result: [Range<Int64>] = []
+        for range in sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            if let last = result.last, range.lowerBound <= last.upperBound {
+                result[result.count - 1] = last.lowerBound..<Swift.max(last.upperBound, range.upperBound)
+            } else {
+                result.append(range)
+            }
+        }
+        return result
+    }
+
+    /// Octets in all of them, saturating.
+    var totalLength: Int64 { reduce(0) { saturatingSum($0, $1.upperBound - $1.lowerBound) } }
+}
+
+extension OctetScanner {
+    /// The digits that begin here as a number, clamped to `Int64`; `nil` where there are none.
+    mutating func clampedNumber() -> Int64? {
+        let start = position
+        var value: Int64 = 0
+        while let octet = current, octet.isDigit {
+            let (product, overflow) = value.multipliedReportingOverflow(by: 10)
+            value = overflow ? .max : saturatingSum(product, Int64(octet &- 0x30))
+            advance()
+        }
+        return position == start ? nil : value
+    }
+
+    /// The digits that begin here as a number; `nil` where there are none or the number is beyond `Int64`.
+    mutating func exactNumber() -> Int64? {
+        let start = position
+        var value: Int64 = 0
+        while let octet = current, octet.isDigit {
+            let (product, overflow) = value.multipliedReportingOverflow(by: 10)
+            let (sum, carried) = product.addingReportingOverflow(Int64(octet &- 0x30))
+            guard !overflow, !carried else { return nil }
+            value = sum
+            advance()
+        }
+        return position == start ? nil : value
+    }
+
+    /// One member of a `Range` field in bytes.
+    ///
+    /// A number too large for `Int64` is beyond every representation, and is clamped.
+    fileprivate mutating func byteRange() -> ByteRangeSet.Member? {
+        let first = clampedNumber()
+        guard current == UInt8(ascii: "-") else { return nil }
+        advance()
+        let last = clampedNumber()
+        switch (first, last) {
+        case (nil, let length?): return .suffix(length)
+        case (let first?, let last):
+            if let last, last < first { return nil }
+            return .from(first, through: last)
+        case (nil, nil): return nil
+        }
+    }
+}

@@ -1,0 +1,136 @@
+public import HTTPTypes
+
+/// A stored response and a new part of the same representation, put together. RFC 9111 §3.4
+public struct CombinedResponse: Sendable, Hashable {
+    /// A stretch of the new body.
+    public enum Piece: Sendable, Hashable {
+        /// These octets of the stored body, by their offsets in it.
+        case stored(Range<Int64>)
+        /// These octets of the received body, by their offsets in it.
+        case received(Range<Int64>)
+    }
+    /// The head to store: 200 where the pieces are the whole representation, else 206 with the `Content-Range` of all of them.
+    public var head: StoredResponseHead
+    /// What the new body consists of, in order.
+    public var pieces: [Piece]
+
+    /// The new body's octets, together.
+    public var length: Int64 {
+        pieces.reduce(0) { sum, piece in
+            switch piece {
+            case .stored(let range), .received(let range):
+                saturatingSum(sum, saturatingDifference(range.upperBound, range.lowerBound))
+            }
+        }
+    }
+
+    /// Nothing of the new body is needed: the stored response is only freshened.
+    public var isStoredAlone: Bool {
+        pieces.allSatisfy { piece in
+            if case .stored = piece { return true }
+            return false
+        }
+    }
+}
+
+extension CachePolicy {
+    /// The stored response, complete (200) or partial (206), with the part that a new 206 brings. RFC 9111 §3.4, RFC 9110 §15.3.7.3
+    ///
+    /// Both need the same strong validator: equal strong entity tags, or no `ETag` in either and equal strong `Last-Modified`. What
+    /// they say of the complete length must agree, and the two must overlap or touch. The fields are the stored ones with those of the new
+    /// response put in their place (§3.2), as freshening by a 304 does; octets that both hold are taken from the stored body unless the new part holds
+    /// all of it. A part that lies within what is stored only freshens it: ``CombinedResponse/isStoredAlone``.
+    ///
+    /// Whether the new response may be stored at all is ``partialStorability(of:to:hasCredentials:hasExplicitExpiry:)``'s to say, and that its body was as long as it said, the
+    /// caller's.
+    ///
+    /// - Parameters:
+    ///   - bodyLength: octets of the stored body.
+    ///   - request: the one that the new response answers.
+    /// - Returns: `nil` where the two cannot be combined; the caller keeps one of them.
+    public func combined(
+        _ stored: StoredResponseHead,
+        bodyLength: Int64,
+        with partial: HTTPResponse,
+        requestTime: Timestamp,
+        responseTime: Timestamp,
+        request: HTTPRequest
+    ) -> CombinedResponse? {
+        guard partial.status.code == 206, let new = Self.part(partial.headerFields),
+            let old = Self.heldPart(of: stored, bodyLength: bodyLength),
+            let validator = stored.strongValidator,
+            validator == StrongValidator(partial.headerFields, received: responseTime),
+            let union = Self.union(old, new),
+            Self.agreeOnCoding(stored.fields, partial.headerFields)
+        else { return nil }
+        var update = HTTPResponse(status: .notModified, headerFields: partial.headerFields)
+        update.headerFields.removePartialContentFields()
+        guard
+            var head = freshened(
+                stored,
+                by: update,
+                requestTime: requestTime,
+                responseTime: responseTime,
+                request: request
+            )
+        else { return nil }
+        let pieces = Self.pieces(old.range, new.range)
+        if stored.status.code != 200 {
+            head.fields.removePartialContentFields()
+            head.fields[.contentLength] = "\(union.range.upperBound - union.range.lowerBound)"
+            if union.range.lowerBound == 0, union.range.upperBound == union.completeLength {
+                head.status = .ok
+            } else {
+                head.fields[.contentRange] = union.fieldValue
+            }
+        }
+        return CombinedResponse(head: head, pieces: pieces)
+    }
+
+    /// What is stored, as a part; `nil` where its length is not what it says.
+    private static func heldPart(of stored: StoredResponseHead, bodyLength: Int64) -> ContentRange? {
+        if stored.status.code == 200 {
+            return bodyLength >= 0 ? ContentRange(range: 0..<bodyLength, completeLength: bodyLength) : nil
+        }
+        guard let part = stored.partialRange, part.range.upperBound - part.range.lowerBound == bodyLength else {
+            return nil
+        }
+        return part
+    }
+
+    /// The range of both, where they touch and do not contradict each other.
+    private static func union(_ old: ContentRange, _ new: ContentRange) -> ContentRange? {
+        if let length = old.completeLength, let other = new.completeLength, length != other { return nil }
+        guard new.range.lowerBound <= old.range.upperBound, old.range.lowerBound <= new.range.upperBound else {
+            return nil
+        }
+        let lower = min(old.range.lowerBound, new.range.lowerBound)
+        let upper = max(old.range.upperBound, new.range.upperBound)
+        let completeLength = old.completeLength ?? new.completeLength
+        guard upper <= completeLength ?? .max else { return nil }
+        return ContentRange(range: lower..<upper, completeLength: completeLength)
+    }
+
+    /// A part in another content coding is of other octets, whatever its validator says.
+    private static func agreeOnCoding(_ stored: HTTPFields, _ new: HTTPFields) -> Bool {
+        guard let coding = SelectingField.normalized("content-encoding", in: new) else { return true }
+        return coding == SelectingField.normalized("content-encoding", in: stored)
+    }
+
+    private static func pieces(_ old: Range<Int64>, _ new: Range<Int64>) -> [CombinedResponse.Piece] {
+        let storedLength = old.upperBound - old.lowerBound
+        let receivedLength = new.upperBound - new.lowerBound
+        let isEarlier = new.lowerBound < old.lowerBound
+        let isLater = new.upperBound > old.upperBound
+        switch (isEarlier, isLater) {
+        case (true, true):
+            return [.received(0..<receivedLength)]
+        case (true, false):
+            return [.received(0..<(old.lowerBound - new.lowerBound)), .stored(0..<storedLength)]
+        case (false, true):
+            return [.stored(0..<storedLength), .received((old.upperBound - new.lowerBound)..<receivedLength)]
+        case (false, false):
+            return [.stored(0..<storedLength)]
+        }
+    }
+}

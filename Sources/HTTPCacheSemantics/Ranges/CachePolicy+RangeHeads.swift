@@ -1,0 +1,88 @@
+public import HTTPTypes
+
+extension CachePolicy {
+    /// The head that answers with a selection, made from the fields that are served. RFC 9110 §15.3.7, §15.5.17
+    ///
+    /// A part has `Content-Range` and its own `Content-Length`; several have `Content-Type: multipart/byteranges` and the length of their
+    /// ``MultipartPlan``. `Content-Digest` and `Content-MD5` go, because they are of other content. A 416 has none of the representation's fields nor its
+    /// freshness. A partial response that holds everything answers as a 200. For ``StoredSelection/missing(_:)`` the stored head comes back as it is.
+    ///
+    /// - Parameters:
+    ///   - servedFields: what ``servedFields(of:age:)`` gave.
+    ///   - boundary: of an answer in several parts: the same as its plan is made with.
+    public func head(
+        for selection: StoredSelection,
+        of stored: StoredResponseHead,
+        servedFields: HTTPFields,
+        bodyLength: Int64,
+        boundary: String
+    ) -> HTTPResponse {
+        var fields = servedFields
+        // A head that fits its body matters more than fields without end, which no transport brings.
+        if fields.count > FieldRules.maximumCount { fields.removeLast(fields.count - FieldRules.maximumCount) }
+        switch selection {
+        case .missing:
+            return HTTPResponse(status: stored.status, headerFields: fields)
+        case .complete:
+            guard stored.status.code == 206 else { return HTTPResponse(status: stored.status, headerFields: fields) }
+            fields.removePartialContentFields()
+            fields[.contentLength] = "\(max(0, bodyLength))"
+            return HTTPResponse(status: .ok, headerFields: fields)
+        case .range(let range, let completeLength):
+            fields.removePartialContentFields()
+            fields[.contentLength] = "\(saturatingDifference(range.upperBound, range.lowerBound))"
+            fields[.contentRange] = ContentRange(range: range, completeLength: completeLength).fieldValue
+            return HTTPResponse(status: .partialContent, headerFields: fields)
+        case .ranges:
+            let plan = multipartPlan(for: selection, of: stored, boundary: boundary)
+            fields.removePartialContentFields()
+            fields[.contentLength] = plan.map { "\($0.length)" }
+            fields[.contentType] = "multipart/byteranges; boundary=\(MultipartPlan.boundary(boundary))"
+            return HTTPResponse(status: .partialContent, headerFields: fields)
+        case .unsatisfiable(let completeLength):
+            fields.removeAll { Self.isAboutContent($0.name.canonicalName) }
+            fields[.contentLength] = "0"
+            fields[.contentRange] = ContentRange.unsatisfied(completeLength: completeLength)
+            return HTTPResponse(status: .rangeNotSatisfiable, headerFields: fields)
+        }
+    }
+
+    /// The body of an answer in several parts; `nil` for every other selection.
+    public func multipartPlan(
+        for selection: StoredSelection,
+        of stored: StoredResponseHead,
+        boundary: String
+    ) -> MultipartPlan? {
+        guard case .ranges(let ranges, let completeLength) = selection else { return nil }
+        return MultipartPlan(
+            ranges: ranges,
+            completeLength: completeLength,
+            contentType: stored.fields.first { $0.name == .contentType },
+            boundary: boundary,
+            bodyOffset: stored.partialRange?.range.lowerBound ?? 0
+        )
+    }
+
+    /// Fields of a stored response that a 416 must not repeat: they describe the representation, or would have the 416 kept as long as it.
+    private static func isAboutContent(_ canonicalName: String) -> Bool {
+        switch canonicalName {
+        case "content-encoding", "content-language", "content-length", "content-location", "content-range": true
+        case "content-type", "content-disposition", "content-digest", "content-md5", "repr-digest", "digest": true
+        case "etag", "last-modified": true
+        case "age", "cache-control", "pragma", "expires", "cache-groups", "no-vary-search", "set-cookie": true
+        default: canonicalName.hasSuffix("-cache-control")
+        }
+    }
+}
+
+extension HTTPFields {
+    /// Takes away what is said of the octets of one message, and not of the representation.
+    mutating func removePartialContentFields() {
+        removeAll { field in
+            switch field.name.canonicalName {
+            case "content-range", "content-length", "content-digest", "content-md5": true
+            default: false
+            }
+        }
+    }
+}

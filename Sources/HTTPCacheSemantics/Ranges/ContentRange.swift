@@ -1,0 +1,85 @@
+public import HTTPTypes
+
+/// The `Content-Range` of a part: which octets of the representation a 206 holds. RFC 9110 §14.4
+///
+/// ```swift
+/// ContentRange(range: 0..<500, completeLength: 1234).fieldValue  // "bytes 0-499/1234"
+/// ```
+public struct ContentRange: Sendable, Hashable {
+    /// The octets' offsets in the representation; never empty where it was parsed.
+    public var range: Range<Int64>
+    /// The representation's length in octets; `nil` where it is not known (`*`).
+    public var completeLength: Int64?
+
+    /// Makes a range; nothing is checked.
+    public init(range: Range<Int64>, completeLength: Int64?) {
+        self.range = range
+        self.completeLength = completeLength
+    }
+
+    /// The range of a part; `nil` where there is no valid one.
+    ///
+    /// Strict: one line, unit `bytes`, first octet not after the last, the last within the complete length, numbers within
+    /// `Int64`. The `*/length` of a 416 names no part: see ``unsatisfiedLength(_:)``.
+    public init?(_ fields: HTTPFields) {
+        let parsed = Self.withOnlyLine(of: fields) { scanner -> ContentRange? in
+            guard let first = scanner.exactNumber(), scanner.current == UInt8(ascii: "-") else { return nil }
+            scanner.advance()
+            guard let last = scanner.exactNumber(), first <= last, last < .max, scanner.current == UInt8(ascii: "/")
+            else { return nil }
+            scanner.advance()
+            if scanner.current == UInt8(ascii: "*") {
+                scanner.advance()
+                return ContentRange(range: first..<(last + 1), completeLength: nil)
+            }
+            guard let length = scanner.exactNumber(), last < length else { return nil }
+            return ContentRange(range: first..<(last + 1), completeLength: length)
+        }
+        guard let parsed else { return nil }
+        self = parsed
+    }
+
+    /// The representation's length as a 416 tells it, `bytes */1234`; `nil` where there is no valid one. RFC 9110 §15.5.17
+    public static func unsatisfiedLength(_ fields: HTTPFields) -> Int64? {
+        withOnlyLine(of: fields) { scanner -> Int64? in
+            guard scanner.current == UInt8(ascii: "*") else { return nil }
+            scanner.advance()
+            guard scanner.current == UInt8(ascii: "/") else { return nil }
+            scanner.advance()
+            return scanner.exactNumber()
+        }
+    }
+
+    /// The field's value: `bytes 0-499/1234`, or `bytes 0-499/*`.
+    public var fieldValue: String {
+        "bytes \(range.lowerBound)-\(range.upperBound &- 1)/\(completeLength.map(String.init) ?? "*")"
+    }
+
+    /// The value for a 416: `bytes */1234`.
+    public static func unsatisfied(completeLength: Int64) -> String { "bytes */\(completeLength)" }
+
+    /// Reads what follows `bytes ` in the only line; `nil` too where `body` leaves something unread.
+    private static func withOnlyLine<Result>(
+        of fields: HTTPFields,
+        _ body: (inout OctetScanner) -> Result?
+    ) -> Result? {
+        guard fields.contains(.contentRange) else { return nil }
+        var lines = fields[fields: .contentRange].makeIterator()
+        guard let line = lines.next(), lines.next() == nil else { return nil }
+        return line.withUnsafeBytesOfValue { octets in
+            let range = octets.trimmed(0..<octets.count)
+            var scanner = OctetScanner(UnsafeBufferPointer(rebasing: octets[range]))
+            guard scanner.octets.equals("bytes", in: scanner.token()), scanner.current == 0x20 else { return nil }
+            scanner.advance()
+            guard let result = body(&scanner), scanner.isAtEnd else { return nil }
+            return result
+        }
+    }
+}
+
+extension StoredResponseHead {
+    /// Which octets a stored partial response (status 206) holds; `nil` for a complete one, and for a 206 that does not say.
+    public var partialRange: ContentRange? {
+        status.code == 206 ? ContentRange(fields) : nil
+    }
+}

@@ -1,0 +1,74 @@
+public import HTTPTypes
+
+/// A `multipart/byteranges` body as literal octets and slices of the stored body, in order. RFC 9110 §14.6
+public struct MultipartPlan: Sendable, Hashable {
+    /// A stretch of the body.
+    public enum Piece: Sendable, Hashable {
+        /// These octets.
+        case literal([UInt8])
+        /// These octets of the stored body, by their offsets in it (not in the representation).
+        case body(Range<Int64>)
+    }
+    /// What to send, in order.
+    public var pieces: [Piece]
+    /// Octets in all: the answer's `Content-Length`.
+    public var length: Int64
+
+    /// Makes the plan of an answer in several parts.
+    ///
+    /// - Parameters:
+    ///   - ranges: offsets in the representation, each within what is stored.
+    ///   - contentType: the stored response's, which each part repeats.
+    ///   - boundary: random text that does not occur in the body; see ``boundary(_:)``.
+    ///   - bodyOffset: where in the representation the stored body begins: 0, or where a partial response does.
+    public init(
+        ranges: [Range<Int64>],
+        completeLength: Int64,
+        contentType: HTTPField?,
+        boundary: String,
+        bodyOffset: Int64 = 0
+    ) {
+        let delimiter = Array("--\(Self.boundary(boundary))".utf8)
+        let lineEnd: [UInt8] = [0x0D, 0x0A]
+        pieces = []
+        length = 0
+        for (index, range) in ranges.enumerated() {
+            var head = index == 0 ? [] : lineEnd
+            head += delimiter + lineEnd
+            if let contentType {
+                head += Array("Content-Type: ".utf8)
+                contentType.withUnsafeBytesOfValue { head.append(contentsOf: $0) }
+                head += lineEnd
+            }
+            let contentRange = ContentRange(range: range, completeLength: completeLength).fieldValue
+            head += Array("Content-Range: \(contentRange)".utf8) + lineEnd + lineEnd
+            add(literal: head)
+            let lower = max(0, saturatingDifference(range.lowerBound, bodyOffset))
+            let slice = lower..<max(lower, saturatingDifference(range.upperBound, bodyOffset))
+            pieces.append(.body(slice))
+            length = saturatingSum(length, slice.upperBound - slice.lowerBound)
+        }
+        add(literal: lineEnd + delimiter + Array("--".utf8) + lineEnd)
+    }
+
+    private mutating func add(literal octets: [UInt8]) {
+        pieces.append(.literal(octets))
+        length = saturatingSum(length, Int64(octets.count))
+    }
+
+    /// The boundary as it is sent: letters, digits, `-` and `_` of the text, at most 70 of them (RFC 2046 §5.1.1), `holdfast` where none is left.
+    ///
+    /// So it needs no quotes and cannot break the framing.
+    public static func boundary(_ text: String) -> String {
+        let octets = text.utf8.filter { octet in
+            octet.isAlpha || octet.isDigit || octet == UInt8(ascii: "-") || octet == UInt8(ascii: "_")
+        }
+        return octets.isEmpty ? "holdfast" : String(decoding: octets.prefix(70), as: UTF8.self)
+    }
+}
+
+/// The difference, clamped to what `Int64` holds.
+func saturatingDifference(_ left: Int64, _ right: Int64) -> Int64 {
+    let (difference, overflow) = left.subtractingReportingOverflow(right)
+    return overflow ? (left < right ? .min : .max) : difference
+}

@@ -1,0 +1,46 @@
+internal import HTTPTypes
+
+/// A validator that changes whenever the octets do: what makes it right to put parts together. RFC 9110 §8.8.1
+enum StrongValidator: Sendable, Hashable {
+    case tag(EntityTag)
+    /// A `Last-Modified` that is known to be strong.
+    case date(Timestamp)
+
+    /// How much earlier than `Date` a `Last-Modified` has to be, in milliseconds.
+    ///
+    /// RFC 9110 §8.8.2.2 has one second where both are by the same clock, and asks for more where they may not be; files and
+    /// servers often have different ones. A minute is what RFC 7232 named.
+    static let dateDistance: Int64 = 60_000
+
+    /// The strong validator of a response; `nil` where it has none.
+    ///
+    /// One with an `ETag` that is weak or malformed has none: its date would be no better.
+    init?(_ fields: HTTPFields, received: Timestamp) {
+        if fields.contains(.eTag) {
+            guard let tag = EntityTag(fields), !tag.isWeak else { return nil }
+            self = .tag(tag)
+        } else {
+            guard let date = Self.strongDate(fields, received: received) else { return nil }
+            self = .date(date)
+        }
+    }
+
+    /// `Last-Modified`, where it is long enough before `Date` that no second change can hide in it.
+    static func strongDate(_ fields: HTTPFields, received: Timestamp) -> Timestamp? {
+        guard let lastModified = date(.lastModified, fields, received: received),
+            let date = date(.date, fields, received: received),
+            date.milliseconds(since: lastModified) >= dateDistance
+        else { return nil }
+        return lastModified
+    }
+
+    /// The first line's instant.
+    static func date(_ name: HTTPField.Name, _ fields: HTTPFields, received: Timestamp) -> Timestamp? {
+        guard let field = fields.first(where: { $0.name == name }) else { return nil }
+        return field.withUnsafeBytesOfValue { HTTPDate.parse($0, reference: received) }
+    }
+}
+
+extension StoredResponseHead {
+    var strongValidator: StrongValidator? { StrongValidator(fields, received: responseTime) }
+}
