@@ -16,20 +16,31 @@ public final class CacheEngine: Sendable {
     let metrics = ExchangeMetrics()
     let fills = FillRegistry()
     let partitions: CredentialPartition
+    let options: EngineOptions
+    let origins: OriginRegistry
+    let throttle: FailureThrottle
+    let sleeper: any Clock<Duration>
+    let jitter: @Sendable () -> Double
     private let currentMode: Mutex<OfflineMode>
 
     /// - Parameters:
     ///   - policy: private (a client's own cache) or shared, and the heuristics.
     ///   - credentialSecret: keys the HMAC that takes the place of credentials in cache keys; kept in the store, so that it
     ///     outlives the process. At least 16 octets.
+    ///   - options: timeouts, limits, breaker and guard.
     ///   - clock: read when a request comes in, and when an answer does.
+    ///   - sleeper: what timeouts and probes are timed by.
+    ///   - jitter: a number from 0 to 1 for each probe of an origin that is away.
     public init(
         store: any ResponseStore,
         transport: any Transport,
         policy: CachePolicy = CachePolicy(kind: .private),
         credentialSecret: [UInt8],
         mode: OfflineMode = .automatic,
+        options: EngineOptions = EngineOptions(),
         clock: any WallClock = SystemWallClock(),
+        sleeper: any Clock<Duration> = ContinuousClock(),
+        jitter: @escaping @Sendable () -> Double = { Double.random(in: 0...1) },
         logger: Logger
     ) {
         precondition(credentialSecret.count >= 16, "A credential secret has at least 16 octets.")
@@ -38,7 +49,12 @@ public final class CacheEngine: Sendable {
         self.policy = policy
         self.partitions = CredentialPartition(secret: credentialSecret)
         self.currentMode = Mutex(mode)
+        self.options = options
+        self.origins = OriginRegistry(options: options)
+        self.throttle = FailureThrottle(duration: options.failureThrottle)
         self.clock = clock
+        self.sleeper = sleeper
+        self.jitter = jitter
         self.logger = logger
     }
 
@@ -79,8 +95,12 @@ public final class CacheEngine: Sendable {
 
     /// Ends every fetch that is under way and takes no more. Returns when the last has ended.
     public func shutDown() async {
+        await origins.close()
         await fills.close()
     }
+
+    /// Fetches under way, those that nobody waits for included.
+    package var fillCount: Int { fills.count }
 
     /// The key under which a request's answer is looked up and, unless it may be shared, stored.
     ///
@@ -93,6 +113,20 @@ public final class CacheEngine: Sendable {
             target: target,
             content: request.keyContent
         )
+    }
+
+    /// The changes from now on to what is stored for a request's target, whoever makes them: so that a caller can go on listening.
+    ///
+    /// Every change that may concern the target is told, in order; a listener that is slow sees the newest 64. What is stored then is asked for as ever
+    /// (with ``CacheRequest/Preference/storedOnly``, say). Ends with the task that reads it.
+    public func changes(for request: CacheRequest) -> AsyncStream<StoreChange> {
+        guard let target = TargetURI(request: request.head) else { return AsyncStream { $0.finish() } }
+        return store.changes.changes(of: .target(target))
+    }
+
+    /// The changes from now on to what is stored under a tag.
+    public func changes(tagged tag: String) -> AsyncStream<StoreChange> {
+        store.changes.changes(of: .tag(tag))
     }
 
     private func exchange(_ request: CacheRequest) async throws -> CacheResponse {

@@ -12,10 +12,19 @@ struct EngineFixture {
     let memory = InMemoryResponseStore()
     let store: FaultyResponseStore
     let clock = ManualClock()
+    let sleeper = ManualDurationClock()
     let engine: CacheEngine
     static let url = "https://a.example/feed"
 
-    init(kind: CacheKind = .private, mode: OfflineMode = .automatic) {
+    /// - Parameter options: without timeouts unless set here, so that only what a test is about sleeps.
+    init(
+        kind: CacheKind = .private,
+        mode: OfflineMode = .automatic,
+        options change: (inout EngineOptions) -> Void = { _ in }
+    ) {
+        var options = EngineOptions()
+        options.hardTimeout = nil
+        change(&options)
         store = FaultyResponseStore(memory)
         engine = CacheEngine(
             store: store,
@@ -23,7 +32,10 @@ struct EngineFixture {
             policy: CachePolicy(kind: kind),
             credentialSecret: [UInt8](repeating: 7, count: 32),
             mode: mode,
+            options: options,
             clock: clock,
+            sleeper: sleeper,
+            jitter: { 1 },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
     }
@@ -63,6 +75,23 @@ struct EngineFixture {
             principal: principal,
             preference: preference
         )
+    }
+
+    /// Waits until the stored response for a target has this body.
+    func untilStored(_ text: String, _ url: String = url) async throws {
+        let key = try #require(engine.key(for: request(url)))
+        while true {
+            for response in try await memory.lookup(key) {
+                guard let body = try await memory.openBody(of: response) else { continue }
+                if String(buffer: try await body.collect(upTo: 1 << 30)) == text { return await untilIdle() }
+            }
+            await Task.yield()
+        }
+    }
+
+    /// Waits until no fetch is under way.
+    func untilIdle() async {
+        while engine.fillCount > 0 { await Task.yield() }
     }
 
     /// The code of the error that a request ends with.

@@ -19,7 +19,12 @@ extension CacheEngine {
         }
         let response: TransportResponse
         do {
-            response = try await transport.send(request.transportRequest)
+            let origin = Origin(target)
+            try await origins.enter(origin)
+            defer { origins.leave(origin) }
+            response = try await send(request.sending(request.head), to: origin, probe: nil)
+        } catch is OriginRegistry.Overload {
+            throw ExchangeError.overloaded(request.head, limit: options.waitingLimit)
         } catch {
             try Task.checkCancellation()
             let machine = ExchangeMachine(
@@ -33,12 +38,8 @@ extension CacheEngine {
             refusal.outcome.forward = reason
             throw refusal
         }
-        if !request.head.method.isSafe, !request.isContentKeyed,
-            response.head.status.kind == .successful || response.head.status.kind == .redirection
-        {
-            await recovering("invalidate") {
-                try await store.invalidate(.target(target), keepingForOffline: true, at: clock.now())
-            }
+        if !request.isContentKeyed {
+            await invalidate(after: response.head, to: request.head, target)
         }
         return CacheResponse(
             head: response.head,
@@ -50,6 +51,19 @@ extension CacheEngine {
             stored: nil,
             outcome: CacheOutcome(forward: reason)
         )
+    }
+
+    /// Invalidates what a success of an unsafe method may have changed, before its caller sees the answer: the target, what `Location` and
+    /// `Content-Location` name, and the groups it names itself. RFC 9111 §4.4, RFC 9875 §3
+    private func invalidate(after response: HTTPResponse, to request: HTTPRequest, _ target: TargetURI) async {
+        var scopes = policy.invalidatedTargets(by: response, to: request, target: target).map(InvalidationScope.target)
+        if options.usesCacheGroups {
+            scopes += target.tags(ofGroups: policy.invalidatedGroups(by: response, to: request)).map(InvalidationScope.tag)
+        }
+        let now = clock.now()
+        for scope in scopes {
+            await recovering("invalidate") { try await store.invalidate(scope, keepingForOffline: true, at: now) }
+        }
     }
 
     /// Does something with the store; when that fails, the fact is counted and logged, and the exchange goes on without it.
@@ -66,8 +80,6 @@ extension CacheEngine {
 }
 
 extension CacheRequest {
-    var transportRequest: TransportRequest { sending(head) }
-
     /// What is sent for this request, under another head (with the cache's validators, say).
     func sending(_ head: HTTPRequest) -> TransportRequest {
         TransportRequest(head: head, body: body?.stream, onInformational: onInformational)

@@ -46,6 +46,8 @@ public struct CacheRequest: Sendable {
     public var onInformational: (@Sendable (HTTPResponse) -> Void)?
     /// Nothing stored may answer or be validated, but the response is stored as ever: for a stored response that turned out damaged.
     package var ignoresStored = false
+    /// It looks for the return of an origin that counts as away.
+    package var isProbe = false
 
     /// A request with the defaults of RFC 9111.
     public init(

@@ -7,7 +7,7 @@ struct Exchange {
     let request: CacheRequest
     let key: CacheKey
     let now: Timestamp
-    private let selecting: HTTPRequest
+    let selecting: HTTPRequest
     private var machine: ExchangeMachine
 
     init(engine: CacheEngine, request: CacheRequest, key: CacheKey, mode: OfflineMode, now: Timestamp) {
@@ -21,7 +21,8 @@ struct Exchange {
             selecting: selecting,
             mode: mode,
             policy: engine.policy,
-            now: now
+            now: now,
+            eagerRefresh: engine.options.eagerRefresh
         )
     }
 
@@ -34,15 +35,15 @@ struct Exchange {
             // Both are read before the lookup, so that what happens after it is noticed.
             let seen = engine.fills.endedCount(key)
             let fence = engine.store.invalidationSequence
-            var candidates = await lookup()
+            let found = await lookup()
             lookups += 1
-            let hasStoredSuccess = candidates.contains {
-                $0.head.status.code < 400 && engine.policy.matchesVariant($0.head, selecting)
-            }
-            if request.ignoresStored { candidates = [] }
+            var candidates = request.ignoresStored ? [] : found
             var action = machine.lookedUp(candidates)
             while case .serve(let serve) = action {
-                if let response = await self.serve(serve) { return response }
+                if let response = await self.serve(serve) {
+                    if let refresh = serve.refresh { self.refresh(refresh, storedSuccess: serve.stored, fence) }
+                    return response
+                }
                 action = machine.bodyGone(serve.stored, among: candidates)
                 candidates.removeAll { $0.id == serve.stored.id }
             }
@@ -50,6 +51,7 @@ struct Exchange {
             case .serve: continue
             case .refuse(let error): throw error
             case .fetch(let fetch):
+                if let serve = try insteadOfAsking(), let response = await self.serve(serve) { return response }
                 let fetcher = Fetcher(
                     engine: engine,
                     request: request,
@@ -57,7 +59,9 @@ struct Exchange {
                     key: key,
                     fetch: fetch,
                     fence: fence,
-                    hasStoredSuccess: hasStoredSuccess
+                    storedSuccess: found.first {
+                        $0.head.status.code < 400 && engine.policy.matchesVariant($0.head, selecting)
+                    }
                 )
                 if let response = try await self.fetch(with: fetcher, seen: lookups < Self.lookupLimit ? seen : nil) {
                     return response
@@ -78,39 +82,64 @@ struct Exchange {
         return await engine.recovering("lookup") { try await engine.store.lookup(key) } ?? []
     }
 
-    // MARK: Serving from the store
+    // MARK: Origins that are known to fail
 
-    /// - Returns: `nil` when the body is gone.
-    private func serve(_ serve: ExchangeMachine.Serve, isValidated: Bool = false) async -> CacheResponse? {
-        let policy = engine.policy
-        var head = HTTPResponse(
-            status: serve.stored.head.status,
-            headerFields: policy.servedFields(of: serve.stored.head, age: serve.freshness.age)
-        )
-        var body = BodyStream.empty
-        if policy.isConditional(request.head), policy.isNotModified(serve.stored.head, for: request.head) {
-            head.status = .notModified
-            head.headerFields[.contentLength] = nil
-        } else if request.head.method != .head {
-            guard
-                let opened = await engine.recovering(
-                    "openBody",
-                    { try await engine.store.openBody(of: serve.stored) }
-                ),
-                let stream = opened
-            else { return nil }
-            body = stream
+    /// What answers where asking would be in vain: the origin failed for this key a moment ago, or counts as away.
+    ///
+    /// - Throws: ``ExchangeError`` where the origin counts as away and nothing stored may answer.
+    private func insteadOfAsking() throws -> ExchangeMachine.Serve? {
+        guard !request.isProbe else { return nil }
+        switch engine.throttle.recent(key, at: now) {
+        case .status(let code):
+            if let serve = machine.originAnswered(status: HTTPResponse.Status(code: code)) { return serve }
+        case .unreachable:
+            if case .serve(let serve) = machine.originFailed(awayError) { return serve }
+        case nil: break
         }
-        return CacheResponse(
-            head: head,
-            body: body,
-            source: isValidated ? .network : .store,
-            age: serve.freshness.age.milliseconds,
-            isStale: !isValidated && (!serve.freshness.isFresh || serve.stored.head.isInvalidated),
-            isValidated: isValidated,
-            stored: serve.stored,
-            outcome: serve.outcome
+        let origin = Origin(key.components.target)
+        guard machine.trustsBreaker, engine.origins.isAway(origin) else { return nil }
+        switch machine.originFailed(awayError) {
+        case .serve(let serve): return serve
+        case .fetch: return nil
+        case .refuse(let refusal):
+            if engine.origins.admits(origin) { return nil }
+            throw refusal
+        }
+    }
+
+    private var awayError: TransportError {
+        TransportError(
+            code: .connect,
+            message: "'\(request.head.origin)' could not be reached lately and was not asked again; its return is being looked for."
         )
+    }
+
+    /// Renews a stored response that was served, without anybody waiting for it.
+    private func refresh(
+        _ fetch: ExchangeMachine.Fetch,
+        storedSuccess: StoredResponse,
+        _ fence: InvalidationSequence
+    ) {
+        let origin = Origin(key.components.target)
+        // Content that is read once is the caller's; an origin that fails or is busy is left alone.
+        guard request.isReplayable, engine.mode != .offline, engine.throttle.recent(key, at: now) == nil,
+            !engine.origins.isAway(origin), engine.origins.enterIfFree(origin)
+        else { return }
+        guard let fill = engine.fills.admitInBackground(key, fence: fence) else {
+            return engine.origins.leave(origin)
+        }
+        var request = request
+        request.onInformational = nil
+        let fetcher = Fetcher(
+            engine: engine,
+            request: request,
+            selecting: selecting,
+            key: key,
+            fetch: fetch,
+            fence: fence,
+            storedSuccess: storedSuccess
+        )
+        fill.start { await fetcher.run($0, hasPlace: true) }
     }
 
     // MARK: Fetching
@@ -140,7 +169,15 @@ struct Exchange {
     private func answer(of fill: Fill, _ fetcher: Fetcher, isCollapsed: Bool) async throws -> CacheResponse {
         let answer: Fill.Answer
         do {
-            answer = try await fill.answer(isLeader: !isCollapsed)
+            if let serve = machine.originIsSlow(), let limit = engine.options.softTimeout {
+                guard let early = try await self.answer(of: fill, isLeader: !isCollapsed, within: limit) else {
+                    if let response = await self.serve(serve) { return response }
+                    return try await fetchAlone(fetcher.unconditional)
+                }
+                answer = early
+            } else {
+                answer = try await fill.answer(isLeader: !isCollapsed)
+            }
         } catch {
             try Task.checkCancellation()
             // Cancelled by others before this caller joined: that is not this caller's end.
@@ -175,8 +212,31 @@ struct Exchange {
             outcome.timeToLive = freshness.secondsToLive
             let serve = ExchangeMachine.Serve(stored: stored, freshness: freshness, outcome: outcome)
             if let response = await self.serve(serve, isValidated: true) { return response }
+            return try await fetchAlone(fetcher.unconditional)
+        case .refused:
+            if let serve = machine.originLooksWrong(), let response = await self.serve(serve) { return response }
             // Its body went while it was validated: once more, for the whole response.
             return try await fetchAlone(fetcher.unconditional)
+        }
+    }
+
+    /// Waits for a fill's head for a limited time; `nil` when that is over. The fill goes on without this caller then.
+    private func answer(of fill: Fill, isLeader: Bool, within limit: Duration) async throws -> Fill.Answer? {
+        let sleeper = engine.sleeper
+        return try await withThrowingTaskGroup(of: Fill.Answer?.self) { group in
+            group.addTask { try await fill.answer(isLeader: isLeader) }
+            group.addTask {
+                try await sleeper.sleep(for: limit)
+                return nil
+            }
+            if let early = try await group.next() ?? nil {
+                group.cancelAll()
+                return early
+            }
+            fill.keepGoing()
+            group.cancelAll()
+            // The head may have come in the very moment: then it is the answer, and nobody else's.
+            return try? await group.next() ?? nil
         }
     }
 
@@ -221,6 +281,12 @@ struct Exchange {
 }
 
 extension CacheRequest {
+    /// Whether it can be sent again without its caller: a safe method, and content that is in memory.
+    var isReplayable: Bool {
+        if case .stream = body { return false }
+        return head.method.isSafe
+    }
+
     /// Whether another caller's fetch can be this one's: nothing in the request asks for a part, or for a 304 of its own.
     var isCollapsible: Bool {
         guard head.method != .head, !ignoresStored else { return false }

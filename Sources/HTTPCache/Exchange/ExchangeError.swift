@@ -17,6 +17,8 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
         public static let transportFailed = Code(description: "transport-failed")
         /// The request has no `:scheme`, `:authority` or `:path`, or they name no `http` or `https` target.
         public static let invalidTarget = Code(description: "invalid-target")
+        /// Too many requests wait for the origin.
+        public static let overloaded = Code(description: "overloaded")
         /// The cache was shut down.
         public static let shutDown = Code(description: "shut-down")
     }
@@ -25,7 +27,8 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
     public var code: Code
     /// What failed, on what, and what to do next; without query values or credentials.
     public var message: String
-    /// The status a gateway answers with: 504 for the first three, 502 or 400 else. RFC 9110 §15.6.5
+    /// The status a gateway answers with: 504 where there was no answer (in time), 502 for a wrong one, 503 when overloaded or shut
+    /// down, 400 for a target that is none. RFC 9110 §15.6
     public var status: Int
     /// How the exchange ended, in the words of RFC 9211.
     public var outcome: CacheOutcome
@@ -46,6 +49,16 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
             message: "The cache is shut down; '\(request.redactedTarget)' was not answered.",
             status: 503,
             outcome: CacheOutcome(forward: .bypass)
+        )
+    }
+
+    static func overloaded(_ request: HTTPRequest, limit: Int) -> ExchangeError {
+        ExchangeError(
+            code: .overloaded,
+            message: "'\(request.origin)' has \(limit) requests waiting already; '\(request.redactedTarget)' was not sent. "
+                + "Try again later, or raise 'waitingLimit'.",
+            status: 503,
+            outcome: CacheOutcome(forward: .uriMiss, detail: .overloaded)
         )
     }
 

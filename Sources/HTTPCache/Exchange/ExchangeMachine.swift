@@ -11,6 +11,8 @@ package struct ExchangeMachine: Sendable {
         package var stored: StoredResponse
         package var freshness: Freshness
         package var outcome: CacheOutcome
+        /// To be sent in the background, so that the next caller is served something newer.
+        package var refresh: Fetch?
     }
 
     /// A request to the origin, and why.
@@ -19,6 +21,12 @@ package struct ExchangeMachine: Sendable {
         /// The stored response that `request` validates; `nil` when it is unconditional or carries the caller's own conditions.
         package var validating: StoredResponse?
         package var reason: CacheOutcome.ForwardReason
+        /// The stored part whose rest `request` asks for. RFC 9111 §3.3
+        package var completing: StoredResponse?
+        /// The stored response that was selected, whether or not it is validated.
+        package var selected: StoredResponse?
+        /// Whether ``selected`` may answer where the origin's answer looks wrong.
+        package var mayStandIn = false
     }
 
     package enum Action: Sendable {
@@ -33,6 +41,7 @@ package struct ExchangeMachine: Sendable {
     private let mode: OfflineMode
     private let policy: CachePolicy
     private let now: Timestamp
+    private let eagerRefresh: Double?
     private var selected: (stored: StoredResponse, reuse: Reuse)?
 
     /// - Parameter selecting: the request's head as variants are selected by it; see ``CredentialPartition/selecting(_:)``.
@@ -41,7 +50,8 @@ package struct ExchangeMachine: Sendable {
         selecting: HTTPRequest,
         mode: OfflineMode,
         policy: CachePolicy,
-        now: Timestamp
+        now: Timestamp,
+        eagerRefresh: Double? = nil
     ) {
         self.request = request.head
         self.selecting = selecting
@@ -49,6 +59,7 @@ package struct ExchangeMachine: Sendable {
         self.mode = mode
         self.policy = policy
         self.now = now
+        self.eagerRefresh = eagerRefresh
     }
 
     /// The mode bounds the strategy: `offline` leaves only the store, `preferStored` puts it first.
@@ -71,12 +82,26 @@ package struct ExchangeMachine: Sendable {
             return missed(candidates.isEmpty ? .uriMiss : .varyMiss)
         }
         let stored = candidates[index]
+        if case .missing = policy.selection(of: stored.head, bodyLength: stored.bodyLength, for: request) {
+            // A part that does not hold what is asked for; something else of the key may.
+            let others = candidates.filter { $0.id != stored.id }
+            return others.isEmpty ? incomplete(stored) : lookedUp(others)
+        }
         let reuse = policy.reuse(of: stored.head, for: request, at: now)
         selected = (stored, reuse)
         switch preference {
         case .standard:
             switch reuse.decision {
-            case .fresh, .staleAllowed: return .serve(serve(stored, reuse))
+            case .fresh:
+                var served = serve(stored, reuse)
+                if isToBeRefreshed(stored, reuse) { served.refresh = validation(of: stored, reason: .stale) }
+                return .serve(served)
+            case .staleAllowed: return .serve(serve(stored, reuse))
+            case .staleWhileRevalidate:
+                var served = serve(stored, reuse)
+                served.outcome.detail = .staleWhileRevalidate
+                served.refresh = validation(of: stored, reason: .stale)
+                return .serve(served)
             case .validate(let reason):
                 return policy.isOnlyIfCached(request)
                     ? .refuse(notStored()) : .fetch(validation(of: stored, reason: reason.forwardReason))
@@ -101,6 +126,7 @@ package struct ExchangeMachine: Sendable {
 
     /// The origin gave no answer.
     package func originFailed(_ error: any Error) -> Action {
+        if let error = error as? ExchangeError { return .refuse(error) }
         let transportError = error as? TransportError
         guard transportError?.code.isUnreachable == true else {
             return .refuse(
@@ -123,16 +149,20 @@ package struct ExchangeMachine: Sendable {
             ExchangeError(
                 code: .originUnreachable,
                 message: transportError?.message ?? "'\(request.origin)' could not be reached.",
-                status: 504,
+                // An origin that hangs up or has no valid certificate did answer, wrongly. RFC 9110 §15.6.3
+                status: transportError?.code == .connectionClosed || transportError?.code == .tls ? 502 : 504,
                 outcome: CacheOutcome(forward: selected == nil ? .uriMiss : .stale, detail: .offline),
                 cause: error
             )
         )
     }
 
+    /// Whether an origin that counts as away is left alone, instead of being asked each time.
+    package var trustsBreaker: Bool { mode == .automatic }
+
     /// The origin answered with this status: does a stored response answer in its place? RFC 5861 §4
     package func originAnswered(status: HTTPResponse.Status) -> Serve? {
-        guard [500, 502, 503, 504].contains(status.code), preference != .networkOnly, let (stored, reuse) = selected,
+        guard status.isServerFailure, preference != .networkOnly, let (stored, reuse) = selected,
             stored.head.status.code < 400, reuse.allowsStaleOnError || reuse.freshness.isFresh,
             case .allowed = reuse.staleUse,
             !stored.head.isInvalidated
@@ -147,13 +177,52 @@ package struct ExchangeMachine: Sendable {
         return served
     }
 
+    /// The origin has not answered for as long as a caller waits: does a stored response answer in the meantime?
+    package func originIsSlow() -> Serve? {
+        guard let (stored, reuse) = selected, mayStandIn(stored, reuse) else { return nil }
+        var served = serve(stored, reuse)
+        served.outcome.detail = .slow
+        return served
+    }
+
+    /// The origin's answer looks wrong beside the selected response, which answers in its place.
+    package func originLooksWrong() -> Serve? {
+        guard let (stored, reuse) = selected, mayStandIn(stored, reuse) else { return nil }
+        var served = serve(stored, reuse)
+        served.outcome = CacheOutcome(
+            forward: .stale,
+            forwardStatus: 200,
+            timeToLive: reuse.freshness.secondsToLive,
+            detail: .guarded
+        )
+        return served
+    }
+
+    /// Whether the operator's permission to use stale responses covers this one: the origin and the caller do not forbid it.
+    private func mayStandIn(_ stored: StoredResponse, _ reuse: Reuse) -> Bool {
+        preference != .networkOnly && stored.head.status.code < 400 && reuse.staleUse == .allowed
+            && !stored.head.isInvalidated
+    }
+
+    /// Fresh, but for longer than the share of its lifetime that the operator set.
+    private func isToBeRefreshed(_ stored: StoredResponse, _ reuse: Reuse) -> Bool {
+        guard let eagerRefresh, stored.head.explicitExpiry == nil else { return false }
+        let freshness = reuse.freshness
+        return Double(freshness.age.milliseconds) >= Double(freshness.lifetime.milliseconds) * eagerRefresh
+            && !policy.isImmutable(stored.head)
+    }
+
     /// The stored response, where it may answer without asking the origin, however stale.
     private func usableWithoutOrigin(
         _ stored: StoredResponse,
         _ reuse: Reuse,
         isOriginAway: Bool = false
     ) -> Serve? {
-        let isFresh = reuse.decision == .fresh || reuse.decision == .staleAllowed
+        let isFresh =
+            switch reuse.decision {
+            case .fresh, .staleAllowed, .staleWhileRevalidate: true
+            case .validate: false
+            }
         // An old error is no answer, however much its fields allow: a stale success is what the network's absence excuses.
         guard isFresh || (reuse.staleUse == .allowed && stored.head.status.code < 400) else { return nil }
         var served = serve(stored, reuse)
@@ -172,11 +241,30 @@ package struct ExchangeMachine: Sendable {
 
     private func validation(of stored: StoredResponse, reason: CacheOutcome.ForwardReason) -> Fetch {
         // For other methods a validator that matches means 412, and no answer. RFC 9110 §13.1.2
-        guard request.method.isSafe, let conditional = policy.validationRequest(for: stored.head, request: request)
-        else {
-            return Fetch(request: request, validating: nil, reason: reason)
-        }
-        return Fetch(request: conditional, validating: stored, reason: reason)
+        let conditional =
+            request.method.isSafe ? policy.validationRequest(for: stored.head, request: request) : nil
+        return Fetch(
+            request: conditional ?? request,
+            validating: conditional == nil ? nil : stored,
+            reason: reason,
+            selected: stored,
+            mayStandIn: selected.map { mayStandIn($0.stored, $0.reuse) } ?? false
+        )
+    }
+
+    /// Only a part is stored, and not what is asked for: the rest completes it, where it can be told from which representation it is.
+    private func incomplete(_ stored: StoredResponse) -> Action {
+        if preference == .storedOnly || policy.isOnlyIfCached(request) { return .refuse(notStored(.partial)) }
+        let completion = policy.completionRequest(for: stored.head, bodyLength: stored.bodyLength, request: request)
+        return .fetch(
+            Fetch(
+                request: completion ?? request,
+                validating: nil,
+                reason: .partial,
+                completing: completion == nil ? nil : stored,
+                selected: stored
+            )
+        )
     }
 
     private func missed(_ reason: CacheOutcome.ForwardReason) -> Action {

@@ -11,19 +11,32 @@ struct Fetcher: Sendable {
     let key: CacheKey
     var fetch: ExchangeMachine.Fetch
     let fence: InvalidationSequence
-    let hasStoredSuccess: Bool
+    /// The stored success for this key and variant.
+    let storedSuccess: StoredResponse?
 
     /// The same fetch without the cache's validators.
     var unconditional: Fetcher {
         var fetcher = self
-        fetcher.fetch = ExchangeMachine.Fetch(request: request.head, validating: nil, reason: fetch.reason)
+        fetcher.fetch.request = request.head
+        fetcher.fetch.validating = nil
+        fetcher.fetch.completing = nil
         return fetcher
     }
 
+    private var origin: Origin { Origin(key.components.target) }
+
+    /// - Parameter hasPlace: it is among the origin's requests under way already.
     @concurrent
-    func run(_ fill: Fill) async {
+    func run(_ fill: Fill, hasPlace: Bool = false) async {
+        let origin = origin
         do {
-            try await fetch(fill)
+            if !hasPlace { try await engine.origins.enter(origin) }
+            // What is told next may come from this fetch; its place is free when all of it is stored.
+            defer { engine.origins.leave(origin) }
+            try await fetch(fill, origin)
+        } catch is OriginRegistry.Overload {
+            engine.fills.detach(fill, key)
+            fill.publish(.failed(ExchangeError.overloaded(request.head, limit: engine.options.waitingLimit)))
         } catch {
             engine.fills.detach(fill, key)
             fill.publish(.failed(Task.isCancelled ? CancellationError() : error))
@@ -31,36 +44,65 @@ struct Fetcher: Sendable {
         engine.fills.end(fill, key)
     }
 
-    private func fetch(_ fill: Fill) async throws {
+    private func fetch(_ fill: Fill, _ origin: Origin) async throws {
         let requestTime = engine.clock.now()
-        let response = try await engine.transport.send(request.sending(fetch.request))
+        let response: TransportResponse
+        do {
+            response = try await engine.send(
+                request.sending(fetch.request),
+                to: origin,
+                probe: request.isReplayable ? request : nil
+            )
+        } catch {
+            if (error as? TransportError)?.code.isUnreachable == true, !Task.isCancelled {
+                engine.throttle.note(.unreachable, key, at: engine.clock.now())
+            }
+            throw error
+        }
         let responseTime = engine.clock.now()
+        if response.head.status.isServerFailure {
+            engine.throttle.note(.status(response.head.status.code), key, at: responseTime)
+        } else {
+            engine.throttle.clear(key)
+        }
         let context = FillContext(
             presented: request,
             selecting: selecting,
             key: key,
             validating: fetch.validating,
-            hasStoredSuccess: hasStoredSuccess,
+            completing: fetch.completing,
+            storedSuccess: storedSuccess,
+            mayStandIn: fetch.mayStandIn,
             requestTime: requestTime,
-            policy: engine.policy
+            policy: engine.policy,
+            options: engine.options
         )
         switch context.decide(response.head, at: responseTime) {
         case .freshen(let stored, let head):
-            let current = await freshen(stored, head)
+            let current = await freshen(stored, head, context)
             engine.fills.detach(fill, key)
             fill.publish(.validated(current))
         case .askAgain:
-            try await unconditional.fetch(fill)
+            try await unconditional.fetch(fill, origin)
         case .passThrough:
+            if request.head.method == .head { await update(with: response.head, context, responseTime) }
             engine.fills.detach(fill, key)
             fill.publish(.unshared(response, responseTime: responseTime))
+        case .refuse(let stored):
+            engine.fills.detach(fill, key)
+            fill.publish(.refused(stored))
         case .store(let draft):
-            await store(response, draft, fill)
+            let writer = await writer(for: draft)
+            await store(response, draft.head, length: response.head.partLength ?? draft.expectedLength, writer, fill)
+        case .complete(let stored, let combined, let draft):
+            await complete(stored, combined, with: response, draft, fill)
+        case .combine(let stored, let combined, let draft):
+            await combine(stored, combined, with: response, draft, context, fill)
         }
     }
 
     /// The stored response under its new head; where the store cannot keep that, this exchange still uses it.
-    private func freshen(_ stored: StoredResponse, _ head: StoredResponseHead) async -> StoredResponse {
+    private func freshen(_ stored: StoredResponse, _ head: StoredResponseHead, _ context: FillContext) async -> StoredResponse {
         let policy = engine.policy
         let updated = await engine.recovering("freshen") {
             try await engine.store.freshen(
@@ -71,7 +113,8 @@ struct Fetcher: Sendable {
                     freshUntil: policy.freshUntil(head),
                     isUsableStale: policy.isUsableStale(head),
                     expectedLength: stored.bodyLength,
-                    storedAt: stored.storedAt
+                    storedAt: stored.storedAt,
+                    tags: context.tags(of: head.fields)
                 ),
                 fence: fence
             )
@@ -82,28 +125,134 @@ struct Fetcher: Sendable {
         return response
     }
 
-    private func store(_ response: TransportResponse, _ draft: ResponseDraft, _ fill: Fill) async {
-        let writer =
-            await engine.recovering("beginWrite") { try await engine.store.beginWrite(draft, fence: fence) } ?? nil
-        // What is not stored is shared only where it fits into memory whole, so that no caller waits for another's reading.
-        guard writer != nil || draft.expectedLength.map({ $0 <= SharedBody.windowLimit }) == true else {
+    /// What a HEAD says about the stored response to GET. RFC 9111 §4.3.5
+    private func update(with response: HTTPResponse, _ context: FillContext, _ responseTime: Timestamp) async {
+        guard let stored = fetch.selected ?? storedSuccess else { return }
+        let update = engine.policy.headUpdate(
+            of: stored.head,
+            bodyLength: stored.bodyLength,
+            by: response,
+            to: selecting,
+            requestTime: context.requestTime,
+            responseTime: responseTime
+        )
+        switch update {
+        case .freshen(let head): _ = await freshen(stored, head, context)
+        case .invalidate:
+            var head = stored.head
+            head.isInvalidated = true
+            _ = await freshen(stored, head, context)
+        case .unrelated: break
+        }
+    }
+
+    // MARK: Bodies
+
+    private func writer(for draft: ResponseDraft) async -> (any ResponseWriter)? {
+        await engine.recovering("beginWrite") { try await engine.store.beginWrite(draft, fence: fence) } ?? nil
+    }
+
+    private func open(_ stored: StoredResponse, _ range: Range<Int64>) async -> BodyStream? {
+        await engine.recovering("openBody") { try await engine.store.openBody(of: stored, range: range) } ?? nil
+    }
+
+    /// The stored beginning and the rest that came now, as one response. RFC 9111 §3.4
+    private func complete(
+        _ stored: StoredResponse,
+        _ combined: CombinedResponse,
+        with response: TransportResponse,
+        _ draft: ResponseDraft,
+        _ fill: Fill
+    ) async {
+        var parts: [BodyStream.Part] = []
+        for piece in combined.pieces {
+            switch piece {
+            case .stored(let range):
+                guard let body = await open(stored, range) else {
+                    // Its beginning is gone: once more, for the whole.
+                    do { return try await unconditional.fetch(fill, origin) } catch {
+                        return fill.publish(.failed(error))
+                    }
+                }
+                parts.append(.stream { body })
+            case .received(let range):
+                let rest = response.body.dropping(range.lowerBound)
+                parts.append(.stream { rest })
+            }
+        }
+        var head = HTTPResponse(status: .ok, headerFields: combined.head.fields)
+        head.headerFields[.contentLength] = "\(combined.length)"
+        let whole = TransportResponse(head: head, body: .concatenating(parts, length: combined.length))
+        let writer = await writer(for: draft)
+        await store(whole, draft.head, length: combined.length, writer, fill)
+    }
+
+    /// A part for its caller, which completes what is stored. RFC 9111 §3.4
+    private func combine(
+        _ stored: StoredResponse,
+        _ combined: CombinedResponse,
+        with response: TransportResponse,
+        _ draft: ResponseDraft,
+        _ context: FillContext,
+        _ fill: Fill
+    ) async {
+        let length = response.head.partLength
+        guard let plan = CombiningWriter.Plan(combined) else {
+            // All of it is stored: only the head is newer.
+            _ = await freshen(stored, draft.head, context)
             engine.fills.detach(fill, key)
             return fill.publish(.unshared(response, responseTime: draft.storedAt))
         }
-        let body = SharedBody(length: draft.expectedLength, writer: writer) { [weak fill] in fill?.cancel() }
-        fill.publish(.shared(draft.head, response.head, body))
+        var before: BodyStream?
+        var after: BodyStream?
+        if let range = plan.before { before = await open(stored, range) }
+        if let range = plan.after { after = await open(stored, range) }
+        var writer: (any ResponseWriter)?
+        if (before != nil) == (plan.before != nil), (after != nil) == (plan.after != nil),
+            let base = await self.writer(for: draft)
+        {
+            writer = CombiningWriter(base, plan, before: before, after: after)
+        }
+        await store(response, draft.head, length: length, writer, fill)
+    }
+
+    /// Shares a body, and stores it where there is a writer.
+    ///
+    /// - Parameter expected: octets in the response's body, where the origin announced them.
+    private func store(
+        _ response: TransportResponse,
+        _ head: StoredResponseHead,
+        length expected: Int64?,
+        _ writer: (any ResponseWriter)?,
+        _ fill: Fill
+    ) async {
+        // What is not stored is shared only where it fits into memory whole, so that no caller waits for another's reading.
+        guard writer != nil || expected.map({ $0 <= SharedBody.windowLimit }) == true else {
+            engine.fills.detach(fill, key)
+            return fill.publish(.unshared(response, responseTime: head.responseTime))
+        }
+        let body = SharedBody(length: expected, writer: writer) { [weak fill] in fill?.cancel() }
+        fill.publish(.shared(head, response.head, body))
         do {
             var received: Int64 = 0
             for try await chunk in response.body {
                 received += Int64(chunk.readableBytes)
                 guard await body.append(chunk) else { throw CancellationError() }
             }
-            if let expected = draft.expectedLength, expected != received {
+            if let expected, expected != received {
                 throw BodyStreamError.truncated(expected: expected, received: received)
             }
             // The store commits before the readers see the end: who has read a response whole finds it stored.
             if let writer, body.isStoring {
-                if engine.fills.claimStoring(fill, key) {
+                if let storedSuccess,
+                    engine.options.goodDataGuard?.refuses(
+                        length: received,
+                        head.fields,
+                        replacing: storedSuccess
+                    ) == true
+                {
+                    await writer.abandon()
+                } else if engine.fills.claimStoring(fill, key) {
                     _ = await engine.recovering("finish") { try await writer.finish() }
                 } else {
                     await writer.abandon()
@@ -116,4 +265,9 @@ struct Fetcher: Sendable {
             body.finish(throwing: error)
         }
     }
+}
+
+extension HTTPResponse.Status {
+    /// What `stale-if-error` is about. RFC 5861 §4
+    var isServerFailure: Bool { [500, 502, 503, 504].contains(code) }
 }

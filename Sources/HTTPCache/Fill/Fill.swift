@@ -18,6 +18,8 @@ final class Fill: Sendable {
         case released(HTTPResponse.Status)
         /// The origin answered 304; this is the stored response now.
         case validated(StoredResponse)
+        /// The origin's answer looks wrong beside this stored response.
+        case refused(StoredResponse)
     }
 
     /// What the fetch came to.
@@ -27,6 +29,7 @@ final class Fill: Sendable {
         /// An unshared response whose caller has it, or has gone.
         case taken(HTTPResponse.Status)
         case validated(StoredResponse)
+        case refused(StoredResponse)
         case failed(any Error)
     }
 
@@ -42,6 +45,8 @@ final class Fill: Sendable {
         /// Callers between ``Fill/join()`` and the end of ``Fill/answer(isLeader:)``.
         var memberCount = 0
         var isCancelled = false
+        /// Goes on although nobody waits.
+        var isBackground = false
         /// Reads nothing, and keeps a body from being given up while members are on the way to it.
         var door: SharedBodyReader?
         var task: Task<Void, Never>?
@@ -53,9 +58,16 @@ final class Fill: Sendable {
     let number: UInt64
     private let state = Mutex(State())
 
-    init(fence: InvalidationSequence, number: UInt64 = 0) {
+    /// - Parameter isBackground: nobody waits for it from the beginning, and it goes on all the same.
+    init(fence: InvalidationSequence, number: UInt64 = 0, isBackground: Bool = false) {
         self.fence = fence
         self.number = number
+        state.withLock { $0.isBackground = isBackground }
+    }
+
+    /// From now on it goes on when the last caller leaves: somebody was answered otherwise, and wants it in the store.
+    func keepGoing() {
+        state.withLock { $0.isBackground = true }
     }
 
     /// Runs the fetch in a task of its own, which no caller's cancellation reaches.
@@ -125,7 +137,7 @@ final class Fill: Sendable {
                 state.publication = .taken(response.head.status)
             }
             guard state.memberCount == 0 else { return (nil, nil, dropped) }
-            guard state.publication != nil else {
+            guard state.publication != nil || state.isBackground else {
                 state.isCancelled = true
                 return (state.task, nil, dropped)
             }
@@ -161,6 +173,7 @@ extension Fill.State {
             return .success(.exclusive(response, responseTime: responseTime))
         case .taken(let status): return .success(.released(status))
         case .validated(let stored): return .success(.validated(stored))
+        case .refused(let stored): return .success(.refused(stored))
         case .failed(let error): return .failure(error)
         case nil: return .failure(CancellationError())
         }

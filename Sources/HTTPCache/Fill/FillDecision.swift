@@ -9,8 +9,14 @@ package enum FillDecision: Sendable {
     case askAgain
     /// Store it under this draft, and share it.
     case store(ResponseDraft)
+    /// The rest of what is stored: together they answer, and are stored. RFC 9111 §3.4
+    case complete(StoredResponse, CombinedResponse, ResponseDraft)
+    /// A part: it answers its own caller as it is, and is stored together with what is stored.
+    case combine(StoredResponse, CombinedResponse, ResponseDraft)
     /// Nobody but the caller whose request this was may have it.
     case passThrough(StorageRefusal?)
+    /// It looks wrong beside what is stored, which answers instead.
+    case refuse(replacing: StoredResponse)
 }
 
 /// What a fill knows of its request.
@@ -21,12 +27,21 @@ package struct FillContext: Sendable {
     package var selecting: HTTPRequest
     package var key: CacheKey
     package var validating: StoredResponse?
-    /// A stored success for this key and variant, which an error must not replace.
-    package var hasStoredSuccess: Bool
+    /// The stored part whose rest was asked for.
+    package var completing: StoredResponse?
+    /// The stored success for this key and variant, which an error must not replace.
+    package var storedSuccess: StoredResponse?
+    /// Whether it may answer where the origin's answer looks wrong.
+    package var mayStandIn = false
     package var requestTime: Timestamp
     package var policy: CachePolicy
+    package var options = EngineOptions()
 
     package func decide(_ response: HTTPResponse, at responseTime: Timestamp) -> FillDecision {
+        // The rest was asked for, and the whole came: the representation has changed.
+        if completing != nil, response.status != .partialContent, response.status.kind != .successful {
+            return .askAgain
+        }
         if response.status == .notModified, let validating {
             guard
                 let head = policy.freshened(
@@ -36,47 +51,139 @@ package struct FillContext: Sendable {
                     responseTime: responseTime,
                     request: selecting
                 )
-            else { return .askAgain }
+            else {
+                // It may be about an entity tag of the caller's own, who then has what it needs.
+                return policy.answersCaller(response, to: presented.head) ? .passThrough(nil) : .askAgain
+            }
             return .freshen(validating, head: withCallersExpiry(head))
         }
-        let explicitExpiry = explicitExpiry(at: responseTime)
-        let storability = policy.storability(
-            of: response,
-            to: presented.head,
-            hasCredentials: presented.principal != nil
-                || CredentialPartition.hasCredentials(presented.head.headerFields),
-            methodIsKeyed: presented.isContentKeyed,
-            hasExplicitExpiry: explicitExpiry != nil && response.status.kind == .successful
-        )
+        if let completing, response.status == .partialContent { return complete(completing, with: response, at: responseTime) }
         let partition: CacheKey
-        switch storability {
+        switch storability(of: response) {
         case .forbidden(let refusal): return .passThrough(refusal)
         case .shared: partition = key.inPartition(.shared)
         case .principal: partition = key
         }
         // A stream of events has no end that a later reader could wait for.
         if response.isEndless { return .passThrough(nil) }
-        // An error never takes the place of a stored success.
-        if hasStoredSuccess, response.status.code >= 400 { return .passThrough(nil) }
-        let head = StoredResponseHead(
+        if let storedSuccess {
+            // An error never takes the place of a stored success.
+            if response.status.code >= 400 { return .passThrough(nil) }
+            let length = response.contentLength
+            if options.goodDataGuard?.refuses(response, length: length, replacing: storedSuccess) == true {
+                return mayStandIn ? .refuse(replacing: storedSuccess) : .passThrough(nil)
+            }
+            if response.status == .partialContent {
+                return combine(storedSuccess, with: response, in: partition, at: responseTime)
+            }
+        }
+        return .store(draft(head(of: response, at: responseTime), in: partition, response.contentLength, at: responseTime))
+    }
+
+    private func storability(of response: HTTPResponse) -> Storability {
+        let hasCredentials =
+            presented.principal != nil || CredentialPartition.hasCredentials(presented.head.headerFields)
+        let hasExplicitExpiry = explicitExpiry(at: requestTime) != nil && response.status.kind == .successful
+        if response.status == .partialContent {
+            return policy.partialStorability(
+                of: response,
+                to: presented.head,
+                hasCredentials: hasCredentials,
+                hasExplicitExpiry: hasExplicitExpiry
+            )
+        }
+        return policy.storability(
+            of: response,
+            to: presented.head,
+            hasCredentials: hasCredentials,
+            methodIsKeyed: presented.isContentKeyed,
+            hasExplicitExpiry: hasExplicitExpiry
+        )
+    }
+
+    private func head(of response: HTTPResponse, at responseTime: Timestamp) -> StoredResponseHead {
+        StoredResponseHead(
             requestMethod: presented.head.method,
             selectingFields: policy.selectingFields(of: selecting, for: response),
             status: response.status,
             fields: policy.storedFields(of: response),
             requestTime: requestTime,
             responseTime: responseTime,
-            explicitExpiry: response.status.kind == .successful ? explicitExpiry : nil
+            explicitExpiry: response.status.kind == .successful ? explicitExpiry(at: responseTime) : nil
         )
-        return .store(
-            ResponseDraft(
-                key: partition,
-                head: head,
-                freshUntil: policy.freshUntil(head),
-                isUsableStale: policy.isUsableStale(head),
-                expectedLength: response.contentLength,
-                storedAt: responseTime
-            )
+    }
+
+    private func draft(
+        _ head: StoredResponseHead,
+        in partition: CacheKey,
+        _ length: Int64?,
+        at responseTime: Timestamp
+    ) -> ResponseDraft {
+        ResponseDraft(
+            key: partition,
+            head: head,
+            freshUntil: policy.freshUntil(head),
+            isUsableStale: policy.isUsableStale(head),
+            expectedLength: length,
+            storedAt: responseTime,
+            tags: tags(of: head.fields)
         )
+    }
+
+    // MARK: Partial content
+
+    /// The rest of what is stored was asked for: with it the whole answers; anything else but a whole new answer is asked for again.
+    private func complete(
+        _ stored: StoredResponse,
+        with response: HTTPResponse,
+        at responseTime: Timestamp
+    ) -> FillDecision {
+        var whole = response
+        whole.status = .ok
+        guard let combined = combined(stored, with: response, at: responseTime), combined.head.status == .ok else {
+            return .askAgain
+        }
+        // A rest that must not be stored is not put together with what is.
+        if case .forbidden = storability(of: whole) { return .askAgain }
+        let head = withCallersExpiry(combined.head)
+        return .complete(stored, combined, draft(head, in: stored.key, combined.length, at: responseTime))
+    }
+
+    /// A part of something of which another part, or all, is stored.
+    private func combine(
+        _ stored: StoredResponse,
+        with response: HTTPResponse,
+        in partition: CacheKey,
+        at responseTime: Timestamp
+    ) -> FillDecision {
+        if stored.key == partition, let combined = combined(stored, with: response, at: responseTime) {
+            let head = withCallersExpiry(combined.head)
+            return .combine(stored, combined, draft(head, in: partition, combined.length, at: responseTime))
+        }
+        // A part never takes the place of the whole; of two parts that cannot be combined the newer one stays.
+        guard stored.head.status == .partialContent else { return .passThrough(nil) }
+        return .store(draft(head(of: response, at: responseTime), in: partition, response.partLength, at: responseTime))
+    }
+
+    private func combined(
+        _ stored: StoredResponse,
+        with response: HTTPResponse,
+        at responseTime: Timestamp
+    ) -> CombinedResponse? {
+        policy.combined(
+            stored.head,
+            bodyLength: stored.bodyLength,
+            with: response,
+            requestTime: requestTime,
+            responseTime: responseTime,
+            request: selecting
+        )
+    }
+
+    /// The tags of a stored response: its cache groups. RFC 9875 §2
+    package func tags(of fields: HTTPFields) -> [String] {
+        guard options.usesCacheGroups else { return [] }
+        return key.components.target.tags(ofGroups: policy.groups(of: fields))
     }
 
     private func explicitExpiry(at now: Timestamp) -> Timestamp? {
@@ -98,6 +205,13 @@ extension CacheRequest {
     }
 }
 
+extension TargetURI {
+    /// Cache groups as tags of the store: a group is an origin's own, so its origin is part of the name. RFC 9875 §2.1
+    func tags(ofGroups groups: [String]) -> [String] {
+        groups.map { "group \(scheme)://\(host):\(port) \($0)" }
+    }
+}
+
 extension CachePolicy {
     /// Whether it may answer, however stale, when the origin cannot be reached: nothing forbids it, and it is no error. An old error is no answer.
     func isUsableStale(_ head: StoredResponseHead) -> Bool {
@@ -110,6 +224,11 @@ extension HTTPResponse {
     fileprivate var isEndless: Bool {
         guard let type = headerFields[.contentType]?.lowercased() else { return false }
         return type.hasPrefix("text/event-stream") || type.hasPrefix("multipart/x-mixed-replace")
+    }
+
+    /// Octets in the part that a 206 says it holds.
+    var partLength: Int64? {
+        ContentRange(headerFields).map { $0.range.upperBound - $0.range.lowerBound }
     }
 
     /// `Content-Length`, where it is one valid number (repeated, it must be the same one). RFC 9110 §8.6

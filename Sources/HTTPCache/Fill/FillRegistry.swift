@@ -61,6 +61,16 @@ final class FillRegistry: Sendable {
         }
     }
 
+    /// A fill that nobody waits for yet; others may join it. `nil` where one is under way, or the cache is shut down.
+    func admitInBackground(_ key: CacheKey, fence: InvalidationSequence) -> Fill? {
+        state.withLock { state in
+            guard !state.isClosed, state.fills[key] == nil else { return nil }
+            let fill = state.makeFill(key, fence, isBackground: true)
+            state.fills[key] = fill
+            return fill
+        }
+    }
+
     /// Whether a fill may store what it fetched: no fill of the key that began after it has done so.
     ///
     /// Fills of one key run side by side when requests differ (a conditional one, a variant) or after an invalidation; the slower, older
@@ -72,6 +82,9 @@ final class FillRegistry: Sendable {
             return true
         }
     }
+
+    /// Fills that have not ended.
+    var count: Int { state.withLock { $0.fills.count + $0.unregistered.count } }
 
     /// Whether the cache is shut down.
     var isClosed: Bool { state.withLock { $0.isClosed } }
@@ -123,12 +136,16 @@ final class FillRegistry: Sendable {
 }
 
 extension FillRegistry.State {
-    /// A fill with its first member.
-    fileprivate mutating func makeFill(_ key: CacheKey, _ fence: InvalidationSequence) -> Fill {
-        let fill = Fill(fence: fence, number: nextNumber)
+    /// A fill with its first member, or with none.
+    fileprivate mutating func makeFill(
+        _ key: CacheKey,
+        _ fence: InvalidationSequence,
+        isBackground: Bool = false
+    ) -> Fill {
+        let fill = Fill(fence: fence, number: nextNumber, isBackground: isBackground)
         nextNumber += 1
         active[key, default: (0, 0)].count += 1
-        _ = fill.join()
+        if !isBackground { _ = fill.join() }
         return fill
     }
 }

@@ -56,9 +56,9 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         public let isUnreachable: Bool
         /// The name does not resolve.
         public static let nameResolution = Code(description: "nameResolution", isUnreachable: true)
-        /// No connection: refused, no route, reset while connecting.
+        /// No connection: refused, no route, reset while connecting, not in time.
         public static let connect = Code(description: "connect", isUnreachable: true)
-        /// Nobody answered in time.
+        /// There was a connection, but no answer in time.
         public static let timeout = Code(description: "timeout", isUnreachable: true)
         /// The origin hung up before or while it answered.
         public static let connectionClosed = Code(description: "connectionClosed", isUnreachable: true)

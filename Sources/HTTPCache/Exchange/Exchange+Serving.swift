@@ -1,0 +1,97 @@
+import HTTPCacheSemantics
+import HTTPTypes
+
+/// Answering from the store: the whole representation, a 304 to the caller's own condition, or the ranges it asks for.
+extension Exchange {
+    /// - Returns: `nil` when the body is gone.
+    func serve(_ serve: ExchangeMachine.Serve, isValidated: Bool = false) async -> CacheResponse? {
+        let policy = engine.policy
+        let stored = serve.stored
+        let fields = policy.servedFields(of: stored.head, age: serve.freshness.age, isValidated: isValidated)
+        var head: HTTPResponse
+        var body = BodyStream.empty
+        // Conditions are evaluated before ranges. RFC 9110 §13.2.2
+        if policy.isConditional(request.head), policy.isNotModified(stored.head, for: request.head) {
+            head = HTTPResponse(status: .notModified, headerFields: fields)
+            head.headerFields[.contentLength] = nil
+            head.headerFields[.contentRange] = nil
+        } else {
+            let boundary = boundary()
+            let selection = policy.selection(of: stored.head, bodyLength: stored.bodyLength, for: request.head)
+            head = policy.head(
+                for: selection,
+                of: stored.head,
+                servedFields: fields,
+                bodyLength: stored.bodyLength,
+                boundary: boundary
+            )
+            if request.head.method != .head {
+                guard let opened = await open(selection, of: stored, boundary: boundary) else { return nil }
+                body = opened
+            }
+        }
+        return CacheResponse(
+            head: head,
+            body: body,
+            source: isValidated ? .network : .store,
+            age: serve.freshness.age.milliseconds,
+            isStale: !isValidated && (!serve.freshness.isFresh || stored.head.isInvalidated),
+            isValidated: isValidated,
+            stored: stored,
+            outcome: serve.outcome
+        )
+    }
+
+    /// The octets of a selection; `nil` when they are gone.
+    private func open(_ selection: StoredSelection, of stored: StoredResponse, boundary: String) async -> BodyStream? {
+        let offset = stored.head.partialRange?.range.lowerBound ?? 0
+        switch selection {
+        case .complete: return await open(stored, nil)
+        case .range(let range, _):
+            return await open(stored, (range.lowerBound - offset)..<(range.upperBound - offset))
+        case .ranges:
+            guard let plan = engine.policy.multipartPlan(for: selection, of: stored.head, boundary: boundary) else {
+                return nil
+            }
+            // Opened once now: what is damaged where reading begins is a miss, and not an answer that breaks off.
+            guard case .body(let first)? = plan.pieces.dropFirst().first, await open(stored, first) != nil else {
+                return nil
+            }
+            return plan.stream(of: stored, in: engine.store)
+        case .unsatisfiable: return .empty
+        case .missing: return nil
+        }
+    }
+
+    private func open(_ stored: StoredResponse, _ range: Range<Int64>?) async -> BodyStream? {
+        await engine.recovering("openBody") { try await engine.store.openBody(of: stored, range: range) } ?? nil
+    }
+
+    /// Text that no body has by chance: 104 random bits.
+    private func boundary() -> String {
+        guard request.head.headerFields.contains(.range) else { return "" }
+        let parts = (0..<2).map { _ in String(UInt64(engine.jitter() * 0x1p52), radix: 16) }
+        return "holdfast-" + parts.joined(separator: "-")
+    }
+}
+
+extension MultipartPlan {
+    /// The plan's octets, its slices read from the store one after the other.
+    fileprivate func stream(of stored: StoredResponse, in store: any ResponseStore) -> BodyStream {
+        BodyStream.concatenating(
+            pieces.map { piece in
+                switch piece {
+                case .literal(let octets): .buffer(octets)
+                case .body(let range):
+                    .stream {
+                        guard let body = try await store.openBody(of: stored, range: range) else {
+                            throw BodyStreamError.truncated(expected: stored.bodyLength, received: range.lowerBound)
+                        }
+                        return body
+                    }
+                }
+            },
+            length: length
+        )
+    }
+}

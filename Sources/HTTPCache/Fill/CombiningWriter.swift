@@ -1,0 +1,94 @@
+import HTTPCacheSemantics
+import NIOCore
+
+/// Stores a part as it arrives together with what is stored already. RFC 9111 §3.4
+///
+/// What is appended are the octets of the new part; what is written is the stored stretch before it, its own octets that are needed, and the
+/// stored stretch after it. Offsets are those of the new part throughout, because that is what its readers read.
+actor CombiningWriter: ResponseWriter {
+    private let base: any ResponseWriter
+    private var before: BodyStream?
+    private var after: BodyStream?
+    private let beforeLength: Int64
+    /// What of the new part is written.
+    private let needed: Range<Int64>
+    private var received: Int64 = 0
+
+    /// Which octets a combination consists of.
+    struct Plan {
+        /// Octets of the stored body that go before the new part.
+        var before: Range<Int64>?
+        /// Octets of the new part that are needed.
+        var needed: Range<Int64>
+        /// Octets of the stored body that go after it.
+        var after: Range<Int64>?
+
+        /// `nil` where nothing of the new part is needed.
+        init?(_ combined: CombinedResponse) {
+            var received: Range<Int64>?
+            for piece in combined.pieces {
+                switch piece {
+                case .stored(let range) where received == nil: before = range
+                case .stored(let range): after = range
+                case .received(let range): received = range
+                }
+            }
+            guard let received else { return nil }
+            needed = received
+        }
+    }
+
+    /// - Parameters:
+    ///   - before: the stored stretch that goes before the new part.
+    ///   - after: the one that goes after it.
+    init(_ base: any ResponseWriter, _ plan: Plan, before: BodyStream?, after: BodyStream?) {
+        self.base = base
+        self.before = before
+        self.after = after
+        beforeLength = plan.before.map { $0.upperBound - $0.lowerBound } ?? 0
+        needed = plan.needed
+    }
+
+    func append(_ chunk: ByteBuffer) async throws {
+        try await writeBefore()
+        let offset = received
+        received += Int64(chunk.readableBytes)
+        let wanted = (offset..<received).clamped(to: needed)
+        if !wanted.isEmpty,
+            let slice = chunk.getSlice(at: chunk.readerIndex + Int(wanted.lowerBound - offset), length: wanted.count)
+        {
+            try await base.append(slice)
+        }
+        if received >= needed.upperBound { try await writeAfter() }
+    }
+
+    private func writeBefore() async throws {
+        guard let stored = before.take() else { return }
+        for try await chunk in stored { try await base.append(chunk) }
+    }
+
+    /// As soon as its turn has come, so that octets that are in both can leave memory.
+    private func writeAfter() async throws {
+        guard let stored = after.take() else { return }
+        for try await chunk in stored { try await base.append(chunk) }
+    }
+
+    /// Where an octet of the new part lies in what is written: it may be one of the stored octets that are the same.
+    private var shift: Int64 { beforeLength - needed.lowerBound }
+
+    var readableLength: Int64 {
+        get async { max(0, min(received, await base.readableLength - shift)) }
+    }
+
+    func readBack(from offset: Int64) async throws -> ByteBuffer {
+        try await base.readBack(from: offset + shift)
+    }
+
+    func finish() async throws -> StoredResponse? {
+        try await writeBefore()
+        try await writeAfter()
+        return try await base.finish()
+    }
+
+    func abandon() async { await base.abandon() }
+}

@@ -1,0 +1,53 @@
+import HTTPCacheSemantics
+import HTTPTypes
+
+/// Refuses a success that looks wrong beside the stored one: a captive portal's page, an empty answer, a list that lost most of its items.
+///
+/// What is refused does not take the stored response's place. Where its head gives it away, the stored response is served instead
+/// (`detail=guarded`); where only its body does, the caller has it, and the store keeps what it had. Statuses other than 200 and
+/// methods other than GET are not looked at.
+public struct GoodDataGuard: Sendable, Hashable {
+    /// An empty body does not replace one that was not.
+    public var refusesEmpty = true
+    /// Another media type (parameters apart) does not replace the stored one.
+    public var refusesOtherMediaType = true
+    /// JSON shorter than this share of the stored JSON's octets does not replace it; 0 lets any length pass.
+    public var minimumJSONShare = 0.0
+
+    /// The defaults: empty bodies and other media types are refused.
+    public init() {}
+
+    /// What the head says against the response.
+    func refuses(_ response: HTTPResponse, length: Int64?, replacing stored: StoredResponse) -> Bool {
+        guard response.status == .ok, stored.head.status == .ok else { return false }
+        if refusesOtherMediaType, let old = stored.head.fields.mediaType, old != response.headerFields.mediaType {
+            return true
+        }
+        guard let length else { return false }
+        return refuses(length: length, response.headerFields, replacing: stored)
+    }
+
+    /// What the body's length says against it.
+    func refuses(length: Int64, _ fields: HTTPFields, replacing stored: StoredResponse) -> Bool {
+        guard stored.head.status == .ok else { return false }
+        if refusesEmpty, length == 0, stored.bodyLength > 0 { return true }
+        guard minimumJSONShare > 0, fields.isJSON, stored.head.fields.isJSON,
+            fields[.contentEncoding] == stored.head.fields[.contentEncoding]
+        else { return false }
+        return Double(length) < Double(stored.bodyLength) * minimumJSONShare
+    }
+}
+
+extension HTTPFields {
+    /// Type and subtype in lower case, without parameters. RFC 9110 §8.3.1
+    fileprivate var mediaType: String? {
+        guard let value = self[.contentType] else { return nil }
+        let type = value.prefix { $0 != ";" }.lowercased()
+        return type.split(whereSeparator: { $0 == " " || $0 == "\t" }).first.map(String.init)
+    }
+
+    fileprivate var isJSON: Bool {
+        guard let type = mediaType else { return false }
+        return type == "application/json" || type.hasSuffix("+json")
+    }
+}

@@ -1,0 +1,97 @@
+import HTTPCacheSemantics
+import HTTPTypes
+import Logging
+import Tracing
+
+/// The one way to an origin: timed, counted, and noted when it leads nowhere.
+extension CacheEngine {
+    /// Sends a request and notes whether the origin could be reached.
+    ///
+    /// - Parameter probe: what may be sent again to look for the origin's return, should it be away.
+    func send(_ request: TransportRequest, to origin: Origin, probe: CacheRequest?) async throws -> TransportResponse {
+        do {
+            let response = try await withSpan("HTTP \(request.head.method)", ofKind: .client) { span in
+                span.attributes["http.request.method"] = request.head.method.rawValue
+                span.attributes["server.address"] = origin.host
+                span.attributes["server.port"] = Int(origin.port)
+                let response = try await timed(request)
+                span.attributes["http.response.status_code"] = response.head.status.code
+                return response
+            }
+            if origins.answered(origin) {
+                logger.notice("Origin answers again", metadata: ["origin": "\(origin)"])
+            }
+            return response
+        } catch {
+            if !Task.isCancelled { note(error, of: origin, probe: probe) }
+            throw error
+        }
+    }
+
+    /// Sends a request that must have its response's head within the hard timeout.
+    private func timed(_ request: TransportRequest) async throws -> TransportResponse {
+        guard let limit = options.hardTimeout else { return try await transport.send(request) }
+        let (transport, sleeper) = (transport, sleeper)
+        return try await withThrowingTaskGroup(of: TransportResponse?.self) { group in
+            group.addTask { try await transport.send(request) }
+            group.addTask {
+                try await sleeper.sleep(for: limit)
+                return nil
+            }
+            defer { group.cancelAll() }
+            guard let first = try await group.next(), let response = first else {
+                throw TransportError(
+                    code: .timeout,
+                    message: "'\(request.head.origin)' sent no response within \(limit). Raise 'hardTimeout' if it needs longer."
+                )
+            }
+            return response
+        }
+    }
+
+    private func note(_ error: any Error, of origin: Origin, probe: CacheRequest?) {
+        guard let code = (error as? TransportError)?.code, code.isUnreachable else { return }
+        let isConclusive = code == .connect || code == .nameResolution || code == .tls
+        let isOpening = origins.failed(origin, isConclusive: isConclusive, probe: probe) {
+            Task { [weak self] in await Self.probe(origin) { self } }
+        }
+        if isOpening {
+            logger.notice(
+                "Origin cannot be reached; what is stored answers until it can",
+                metadata: ["origin": "\(origin)", "error.code": "\(code)"]
+            )
+        }
+    }
+
+    /// Looks for an origin's return, ever more rarely, until anybody has an answer of it.
+    ///
+    /// The engine is held only while a probe is under way, so that one that was let go of ends.
+    private static func probe(_ origin: Origin, _ engine: () -> CacheEngine?) async {
+        while let delay = engine()?.nextProbe(of: origin) {
+            guard let sleeper = engine()?.sleeper, (try? await sleeper.sleep(for: delay)) != nil,
+                let engine = engine(), !Task.isCancelled
+            else { return }
+            await engine.probe(origin)
+        }
+    }
+
+    private func nextProbe(of origin: Origin) -> Duration? {
+        origins.nextProbe(origin, jitter: jitter())
+    }
+
+    /// Asks once for what failed last, so that the answer renews what is stored; where that was no GET, for the head of `/`.
+    private func probe(_ origin: Origin) async {
+        // No socket is opened in this mode, not even to look.
+        guard mode != .offline, origins.isAway(origin) else { return }
+        var request =
+            origins.probe(origin)
+            ?? CacheRequest(
+                head: HTTPRequest(method: .head, scheme: origin.scheme, authority: origin.authority, path: "/")
+            )
+        request.preference = .networkOnly
+        request.isProbe = true
+        // Its body, where it is stored, is stored without a reader.
+        _ = try? await respond(to: request)
+        if origins.isAway(origin) { origins.probeFailed(origin) }
+    }
+}

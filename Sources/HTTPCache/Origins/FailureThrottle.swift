@@ -1,0 +1,52 @@
+import HTTPCacheSemantics
+import Synchronization
+
+/// What an origin last failed with for a key, for a short while: so that a stored response that answers in its place does so without
+/// asking again each time.
+final class FailureThrottle: Sendable {
+    /// How the origin failed.
+    enum Failure: Sendable, Hashable {
+        case unreachable
+        case status(Int)
+    }
+
+    private struct Entry {
+        var failure: Failure
+        var since: Timestamp
+    }
+
+    /// Keys that are remembered; of more, all are forgotten, which costs some requests and no more.
+    static let limit = 4096
+
+    private let entries = Mutex<[CacheKey: Entry]>([:])
+    private let duration: Duration
+
+    init(duration: Duration) { self.duration = duration }
+
+    /// The failure that a request at `now` need not run into again.
+    func recent(_ key: CacheKey, at now: Timestamp) -> Failure? {
+        guard duration > .zero else { return nil }
+        return entries.withLock { entries in
+            guard let entry = entries[key] else { return nil }
+            // A clock that was set back ends it too.
+            if now >= entry.since, now < entry.since.adding(duration) { return entry.failure }
+            entries[key] = nil
+            return nil
+        }
+    }
+
+    func note(_ failure: Failure, _ key: CacheKey, at now: Timestamp) {
+        guard duration > .zero else { return }
+        entries.withLock { entries in
+            if entries.count >= Self.limit {
+                entries = entries.filter { now >= $0.value.since && now < $0.value.since.adding(duration) }
+                if entries.count >= Self.limit { entries = [:] }
+            }
+            entries[key] = Entry(failure: failure, since: now)
+        }
+    }
+
+    func clear(_ key: CacheKey) {
+        entries.withLock { if !$0.isEmpty { $0[key] = nil } }
+    }
+}

@@ -1,0 +1,218 @@
+import HTTPCacheSemantics
+import NIOCore
+import Synchronization
+
+/// What is known of the origins that are asked or away: their breakers, and how many requests are under way to each.
+///
+/// An origin that answers and has no request under way is not in it, so it grows with the work at hand and no further.
+final class OriginRegistry: Sendable {
+    fileprivate struct Record {
+        var breaker = Breaker()
+        var inFlight = 0
+        var waiting: [UInt64: CheckedContinuation<Void, any Error>] = [:]
+        /// In the order in which they came; some may have left.
+        var queue = CircularBuffer<UInt64>()
+        /// What a probe asks for: the last GET that failed.
+        var probe: CacheRequest?
+        var probing: Task<Void, Never>?
+
+        var isIdle: Bool { breaker.isIdle && inFlight == 0 && waiting.isEmpty && probing == nil }
+    }
+
+    fileprivate struct State {
+        var records: [Origin: Record] = [:]
+        var nextWaiter: UInt64 = 0
+        var isClosed = false
+    }
+
+    /// Origins that may count as away at a time; of more, the further ones are simply asked each time.
+    static let breakerLimit = 4096
+
+    private let state = Mutex(State())
+    private let options: EngineOptions
+
+    init(options: EngineOptions) { self.options = options }
+
+    // MARK: Reachability
+
+    /// Whether the origin counts as away.
+    func isAway(_ origin: Origin) -> Bool {
+        state.withLock { $0.records[origin]?.breaker.isOpen ?? false }
+    }
+
+    /// Whether a request that nothing stored can answer may be sent now.
+    func admits(_ origin: Origin) -> Bool {
+        state.withLock { $0.records[origin]?.breaker.admit() ?? true }
+    }
+
+    /// The origin answered.
+    ///
+    /// - Returns: whether it was thought to be away.
+    func answered(_ origin: Origin) -> Bool {
+        let (wasAway, probing) = state.withLock { state -> (Bool, Task<Void, Never>?) in
+            guard state.records[origin] != nil else { return (false, nil) }
+            let wasAway = state.records[origin]?.breaker.answered() ?? false
+            let probing = wasAway ? state.records[origin]?.probing.take() : nil
+            state.records[origin]?.probe = nil
+            state.forgetIfIdle(origin)
+            return (wasAway, probing)
+        }
+        probing?.cancel()
+        return wasAway
+    }
+
+    /// The origin could not be reached.
+    ///
+    /// - Parameters:
+    ///   - probe: what failed, where it can be sent again to look for the origin's return.
+    ///   - startProbing: called, under no lock, where the breaker opened now.
+    /// - Returns: whether it opened now.
+    func failed(
+        _ origin: Origin,
+        isConclusive: Bool,
+        probe: CacheRequest?,
+        startProbing: () -> Task<Void, Never>
+    ) -> Bool {
+        let isOpening = state.withLock { state in
+            guard !state.isClosed, state.records[origin] != nil || state.records.count < Self.breakerLimit else {
+                return false
+            }
+            var record = state.records[origin] ?? Record()
+            let isOpening = record.breaker.failed(
+                isConclusive: isConclusive,
+                threshold: options.breaker.failureThreshold
+            )
+            if let probe { record.probe = probe }
+            state.records[origin] = record
+            return isOpening
+        }
+        guard isOpening else { return false }
+        let task = startProbing()
+        let isObsolete = state.withLock { state in
+            // The origin may have answered somebody in between.
+            guard !state.isClosed, state.records[origin]?.breaker.isOpen == true else { return true }
+            state.records[origin]?.probing = task
+            return false
+        }
+        if isObsolete { task.cancel() }
+        return true
+    }
+
+    /// What to wait for, and what to ask then; `nil` when the origin is back.
+    func nextProbe(_ origin: Origin, jitter: Double) -> Duration? {
+        state.withLock { state in
+            guard let record = state.records[origin], record.breaker.isOpen else { return nil }
+            return record.breaker.backOff(options.breaker, jitter: jitter)
+        }
+    }
+
+    /// The last GET that failed.
+    func probe(_ origin: Origin) -> CacheRequest? {
+        state.withLock { $0.records[origin]?.probe }
+    }
+
+    func probeFailed(_ origin: Origin) {
+        state.withLock { $0.records[origin]?.breaker.probeFailed() }
+    }
+
+    /// Ends every probe and refuses those who wait.
+    func close() async {
+        let (tasks, waiting) = state.withLock { state in
+            state.isClosed = true
+            let tasks = state.records.values.compactMap(\.probing)
+            let waiting = state.records.values.flatMap(\.waiting.values)
+            for origin in state.records.keys {
+                state.records[origin]?.waiting = [:]
+                state.records[origin]?.queue.removeAll()
+                state.records[origin]?.probing = nil
+            }
+            return (tasks, waiting)
+        }
+        for waiter in waiting { waiter.resume(throwing: CancellationError()) }
+        for task in tasks {
+            task.cancel()
+            await task.value
+        }
+    }
+
+    // MARK: Requests under way
+
+    /// Takes a place among the requests under way, waiting for one where all are taken.
+    ///
+    /// - Throws: ``Overload`` when too many wait already, `CancellationError`.
+    func enter(_ origin: Origin) async throws {
+        let id = state.withLock { state in
+            defer { state.nextWaiter += 1 }
+            return state.nextWaiter
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let result: Result<Void, any Error>? = state.withLock { state in
+                    if Task.isCancelled || state.isClosed { return .failure(CancellationError()) }
+                    if state.enter(origin, limit: options.inFlightLimit) { return .success(()) }
+                    guard state.records[origin, default: Record()].waiting.count < options.waitingLimit else {
+                        return .failure(Overload())
+                    }
+                    state.records[origin, default: Record()].waiting[id] = continuation
+                    state.records[origin, default: Record()].queue.append(id)
+                    return nil
+                }
+                if let result { continuation.resume(with: result) }
+            }
+        } onCancel: {
+            let waiter = state.withLock { $0.giveUp(id, origin) }
+            waiter?.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Takes a place if one is free.
+    func enterIfFree(_ origin: Origin) -> Bool {
+        state.withLock { !$0.isClosed && $0.enter(origin, limit: options.inFlightLimit) }
+    }
+
+    /// Gives a place back, or hands it to who has waited longest.
+    func leave(_ origin: Origin) {
+        let next = state.withLock { $0.leave(origin) }
+        next?.resume()
+    }
+
+    /// Too many requests wait for one origin.
+    struct Overload: Error {}
+}
+
+extension OriginRegistry.State {
+    fileprivate mutating func enter(_ origin: Origin, limit: Int) -> Bool {
+        guard records[origin]?.inFlight ?? 0 < limit else { return false }
+        records[origin, default: .init()].inFlight += 1
+        return true
+    }
+
+    fileprivate mutating func leave(_ origin: Origin) -> CheckedContinuation<Void, any Error>? {
+        guard var record = records[origin] else { return nil }
+        defer {
+            records[origin] = record
+            forgetIfIdle(origin)
+        }
+        while let id = record.queue.popFirst() {
+            // The place goes from hand to hand: nobody who comes now can take it in between.
+            if let waiter = record.waiting.removeValue(forKey: id) { return waiter }
+        }
+        record.inFlight -= 1
+        return nil
+    }
+
+    /// Takes a waiter out who gave up; their numbers leave the queue in heaps, so that giving up stays cheap and the queue bounded.
+    fileprivate mutating func giveUp(_ id: UInt64, _ origin: Origin) -> CheckedContinuation<Void, any Error>? {
+        guard var record = records[origin], let waiter = record.waiting.removeValue(forKey: id) else { return nil }
+        if record.queue.count > 2 * record.waiting.count + 64 {
+            record.queue = CircularBuffer(record.queue.filter { record.waiting[$0] != nil })
+        }
+        records[origin] = record
+        forgetIfIdle(origin)
+        return waiter
+    }
+
+    fileprivate mutating func forgetIfIdle(_ origin: Origin) {
+        if records[origin]?.isIdle == true { records[origin] = nil }
+    }
+}

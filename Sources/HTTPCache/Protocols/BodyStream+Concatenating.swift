@@ -1,0 +1,51 @@
+import NIOCore
+
+extension BodyStream {
+    /// A part of a body that is put together.
+    enum Part: Sendable {
+        case buffer([UInt8])
+        /// Opened when its turn comes.
+        case stream(@Sendable () async throws -> BodyStream)
+    }
+
+    /// One part after the other, each opened when the one before it has been read.
+    ///
+    /// - Parameter length: octets in all of them.
+    static func concatenating(_ parts: [Part], length: Int64?) -> BodyStream {
+        BodyStream(length: length) {
+            var rest = parts[...]
+            var current: AsyncIterator?
+            return {
+                while true {
+                    if let chunk = try await current?.next() { return chunk }
+                    current = nil
+                    switch rest.popFirst() {
+                    case .buffer(let octets):
+                        if !octets.isEmpty { return ByteBuffer(bytes: octets) }
+                    case .stream(let open): current = try await open().makeAsyncIterator()
+                    case nil: return nil
+                    }
+                }
+            }
+        }
+    }
+
+    /// This body without its first octets.
+    func dropping(_ count: Int64) -> BodyStream {
+        guard count > 0 else { return self }
+        let body = self
+        return BodyStream(length: length.map { Swift.max(0, $0 - count) }) {
+            var iterator = body.makeAsyncIterator()
+            var rest = count
+            return {
+                while var chunk = try await iterator.next() {
+                    let skipped = Swift.min(rest, Int64(chunk.readableBytes))
+                    chunk.moveReaderIndex(forwardBy: Int(skipped))
+                    rest -= skipped
+                    if chunk.readableBytes > 0 { return chunk }
+                }
+                return nil
+            }
+        }
+    }
+}

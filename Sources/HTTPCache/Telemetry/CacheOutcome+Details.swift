@@ -1,0 +1,13 @@
+public import HTTPCacheSemantics
+
+/// The details that the engine gives beside those of the policy. RFC 9211 §2.8
+extension CacheOutcome.Detail {
+    /// Stale, served while it is validated in the background. RFC 5861 §3
+    public static let staleWhileRevalidate = CacheOutcome.Detail("stale-while-revalidate")
+    /// Stale, served because the origin took longer than the soft timeout.
+    public static let slow = CacheOutcome.Detail("slow")
+    /// Served in place of an answer that looked wrong beside it.
+    public static let guarded = CacheOutcome.Detail("guarded")
+    /// Too many requests wait for the origin.
+    public static let overloaded = CacheOutcome.Detail("overloaded")
+}

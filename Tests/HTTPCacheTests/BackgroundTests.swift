@@ -1,0 +1,176 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import HoldfastTesting
+import Testing
+
+/// Answers that nobody waits for: stale-while-revalidate, eager refresh, soft timeouts.
+@Suite struct BackgroundTests {
+    private let url = EngineFixture.url
+    private static let swr: HTTPFields = [.cacheControl: "max-age=60, stale-while-revalidate=600", .eTag: "\"1\""]
+
+    @Test func staleWhileRevalidateAnswersAtOnceAndValidatesBehind() async throws {
+        let fixture = EngineFixture()
+        let gate = Gate()
+        fixture.transport.script(url, .ok("old", fields: Self.swr), .fresh("new", beforeHead: gate))
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(61))
+        // The origin answers only after the caller has been answered.
+        let stale = try await fixture.get()
+        #expect(stale.text == "old")
+        #expect(stale.response.outcome.cacheStatus() == "holdfast; hit; ttl=-1; detail=stale-while-revalidate")
+        #expect(stale.response.isStale)
+        gate.open()
+        try await fixture.untilStored("new")
+        #expect(fixture.transport.requests.last?.headerFields[.ifNoneMatch] == "\"1\"")
+        let after = try await fixture.get()
+        #expect(after.text == "new")
+    }
+
+    @Test func manyStaleReadersCauseOneValidation() async throws {
+        let fixture = EngineFixture()
+        let gate = Gate()
+        fixture.transport.script(url, .ok("old", fields: Self.swr), .fresh("new", beforeHead: gate))
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(61))
+        for _ in 0..<50 {
+            let stale = try await fixture.get()
+            #expect(stale.text == "old")
+        }
+        gate.open()
+        try await fixture.untilStored("new")
+        #expect(fixture.transport.requests.count == 2)
+    }
+
+    @Test func beyondItsWindowTheCallerWaits() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(url, .ok("old", fields: Self.swr), .fresh("new"))
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(661))
+        let answer = try await fixture.get()
+        #expect(answer.text == "new")
+    }
+
+    @Test func inModeOfflineNothingIsValidated() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(url, .ok("old", fields: Self.swr))
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(61))
+        fixture.engine.mode = .offline
+        let answer = try await fixture.get()
+        #expect(answer.text == "old")
+        #expect(fixture.transport.requests.count == 1)
+    }
+
+    @Test func aFailedValidationLeavesTheStoredResponseAndIsNotRepeatedAtOnce() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(url, .ok("old", fields: Self.swr), .status(.serviceUnavailable), .fresh("new"))
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(61))
+        try await fixture.get()
+        await fixture.transport.waitForRequests(2)
+        await fixture.untilIdle()
+        let again = try await fixture.get()
+        #expect(again.text == "old")
+        #expect(fixture.transport.requests.count == 2)
+    }
+
+    @Test func eagerRefreshComesBeforeItIsStale() async throws {
+        let fixture = EngineFixture { $0.eagerRefresh = 0.8 }
+        fixture.transport.script(url, .fresh("old", 100), .fresh("new", 100))
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(79))
+        let early = try await fixture.get()
+        #expect(early.text == "old")
+        await fixture.untilIdle()
+        #expect(fixture.transport.requests.count == 1)
+        fixture.clock.advance(by: .seconds(1))
+        let eager = try await fixture.get()
+        #expect(eager.text == "old")
+        #expect(eager.response.outcome.isHit)
+        #expect(!eager.response.isStale)
+        try await fixture.untilStored("new")
+    }
+
+    @Test func immutableResponsesAreNotRefreshedEagerly() async throws {
+        let fixture = EngineFixture { $0.eagerRefresh = 0.5 }
+        fixture.transport.script(url, .ok("old", fields: [.cacheControl: "max-age=100, immutable"]))
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(90))
+        try await fixture.get()
+        await fixture.untilIdle()
+        #expect(fixture.transport.requests.count == 1)
+    }
+
+    @Test func afterTheSoftTimeoutTheStoredResponseAnswersAndTheFetchGoesOn() async throws {
+        let fixture = EngineFixture { $0.softTimeout = .milliseconds(200) }
+        let gate = Gate()
+        fixture.transport.script(url, .fresh("old"), .fresh("new", beforeHead: gate))
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(61))
+        async let answer = fixture.get()
+        await fixture.transport.waitForRequests(2)
+        await fixture.sleeper.sleepers(atLeast: 1)
+        fixture.sleeper.advance(by: .milliseconds(200))
+        let slow = try await answer
+        #expect(slow.text == "old")
+        #expect(slow.response.outcome.detail == .slow)
+        gate.open()
+        try await fixture.untilStored("new")
+        #expect(fixture.transport.requests.count == 2)
+    }
+
+    @Test func withoutAnythingStoredTheSoftTimeoutDoesNotCount() async throws {
+        let fixture = EngineFixture { $0.softTimeout = .milliseconds(200) }
+        let gate = Gate()
+        fixture.transport.script(url, .fresh("new", beforeHead: gate))
+        async let answer = fixture.get()
+        await fixture.transport.waitForRequests(1)
+        fixture.sleeper.advance(by: .seconds(1))
+        gate.open()
+        let found = try await answer
+        #expect(found.text == "new")
+    }
+
+    @Test func mustRevalidateIsNotUsedStaleForTheSakeOfASlowOrigin() async throws {
+        let fixture = EngineFixture { $0.softTimeout = .milliseconds(200) }
+        let gate = Gate()
+        fixture.transport.script(
+            url,
+            .ok("old", fields: [.cacheControl: "max-age=60, must-revalidate"]),
+            .fresh("new", beforeHead: gate)
+        )
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(61))
+        async let answer = fixture.get()
+        await fixture.transport.waitForRequests(2)
+        fixture.sleeper.advance(by: .seconds(1))
+        gate.open()
+        let found = try await answer
+        #expect(found.text == "new")
+    }
+
+    @Test func afterTheHardTimeoutTheOriginCountsAsSilent() async throws {
+        let fixture = EngineFixture { $0.hardTimeout = .seconds(5) }
+        fixture.transport.script(url, .fresh("old"), .fresh("never", beforeHead: Gate()))
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(61))
+        async let answer = fixture.get()
+        await fixture.transport.waitForRequests(2)
+        await fixture.sleeper.sleepers(atLeast: 1)
+        fixture.sleeper.advance(by: .seconds(5))
+        let stale = try await answer
+        #expect(stale.text == "old")
+        #expect(stale.response.outcome.detail == .offline)
+    }
+
+    @Test func aMissEndsWithTheHardTimeout() async throws {
+        let fixture = EngineFixture { $0.hardTimeout = .seconds(5) }
+        fixture.transport.script(url, .fresh("never", beforeHead: Gate()))
+        async let code = fixture.failure()
+        await fixture.transport.waitForRequests(1)
+        await fixture.sleeper.sleepers(atLeast: 1)
+        fixture.sleeper.advance(by: .seconds(5))
+        #expect(await code == .originUnreachable)
+    }
+}
