@@ -8,16 +8,20 @@ import Testing
 @Suite struct BreakerTests {
     @Test func opensAtOnceWhereNoConnectionIsPossible() {
         var breaker = Breaker()
-        #expect(breaker.failed(isConclusive: true, threshold: 3))
+        let opened1 = breaker.failed(isConclusive: true, threshold: 3)
+        #expect(opened1)
         #expect(breaker.isOpen)
     }
 
     @Test func opensAfterSoManyFailuresInARow() {
         var breaker = Breaker()
-        #expect(!breaker.failed(isConclusive: false, threshold: 3))
-        #expect(!breaker.failed(isConclusive: false, threshold: 3))
+        let opened2 = breaker.failed(isConclusive: false, threshold: 3)
+        #expect(!opened2)
+        let opened3 = breaker.failed(isConclusive: false, threshold: 3)
+        #expect(!opened3)
         #expect(!breaker.isOpen)
-        #expect(breaker.failed(isConclusive: false, threshold: 3))
+        let opened4 = breaker.failed(isConclusive: false, threshold: 3)
+        #expect(opened4)
         #expect(breaker.isOpen)
     }
 
@@ -26,7 +30,8 @@ import Testing
         _ = breaker.failed(isConclusive: false, threshold: 2)
         let wasOpen = breaker.answered()
         #expect(!wasOpen)
-        #expect(!breaker.failed(isConclusive: false, threshold: 2))
+        let opened5 = breaker.failed(isConclusive: false, threshold: 2)
+        #expect(!opened5)
     }
 
     @Test func letsOneRequestThroughBetweenTwoProbes() {
