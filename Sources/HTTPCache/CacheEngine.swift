@@ -2,6 +2,7 @@ public import HTTPCacheSemantics
 import HTTPTypes
 public import Logging
 import Synchronization
+import Tracing
 
 /// The cache: requests in, responses out, from store or network as RFC 9111, the request's preference and the mode say.
 ///
@@ -73,7 +74,13 @@ public final class CacheEngine: Sendable {
     public func respond(to request: CacheRequest) async throws -> CacheResponse {
         do {
             guard !fills.isClosed else { throw ExchangeError.shutDown(request.head) }
-            let response = try await exchange(request)
+            let response = try await withSpan("cache exchange") { span in
+                span.attributes["http.request.method"] = request.head.method.rawValue
+                let response = try await exchange(request)
+                span.attributes["http.response.status_code"] = response.head.status.code
+                span.attributes["cache.status"] = response.outcome.cacheStatus()
+                return response
+            }
             metrics.record(response)
             logger.debug(
                 "Exchange ended",

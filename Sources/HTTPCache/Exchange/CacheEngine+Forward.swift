@@ -56,7 +56,14 @@ extension CacheEngine {
     /// Invalidates what a success of an unsafe method may have changed, before its caller sees the answer: the target, what `Location` and
     /// `Content-Location` name, and the groups it names itself. RFC 9111 §4.4, RFC 9875 §3
     private func invalidate(after response: HTTPResponse, to request: HTTPRequest, _ target: TargetURI) async {
-        var scopes = policy.invalidatedTargets(by: response, to: request, target: target).map(InvalidationScope.target)
+        let targets = policy.invalidatedTargets(by: response, to: request, target: target)
+        var scopes = targets.map(InvalidationScope.target)
+        if options.usesNoVarySearch {
+            for target in targets {
+                let equivalents = await SearchRules(engine: self).equivalents(of: CacheKey(target: target))
+                scopes += equivalents.map { .target($0.components.target) }
+            }
+        }
         if options.usesCacheGroups {
             scopes += target.tags(ofGroups: policy.invalidatedGroups(by: response, to: request)).map(InvalidationScope.tag)
         }

@@ -72,9 +72,12 @@ struct Exchange {
 
     /// The principal's stored responses, then the shared ones. Never throws: a store that fails is a store that has nothing.
     private func lookup() async -> [StoredResponse] {
+        var found = await lookup(key)
         let shared = key.inPartition(.shared)
-        if shared == key { return await lookup(key) }
-        return await lookup(key) + lookup(shared)
+        if shared != key { found += await lookup(shared) }
+        guard engine.options.usesNoVarySearch else { return found }
+        for equivalent in await SearchRules(engine: engine).equivalents(of: key) { found += await lookup(equivalent) }
+        return found
     }
 
     private func lookup(_ key: CacheKey) async -> [StoredResponse] {

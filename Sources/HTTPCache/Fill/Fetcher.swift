@@ -91,7 +91,10 @@ struct Fetcher: Sendable {
         case .refuse(let stored):
             engine.fills.detach(fill, key)
             fill.publish(.refused(stored))
-        case .store(let draft):
+        case .store(var draft):
+            if engine.options.usesNoVarySearch {
+                draft = await SearchRules(engine: engine).learn(from: draft, fence: fence)
+            }
             let writer = await writer(for: draft)
             await store(response, draft.head, length: response.head.partLength ?? draft.expectedLength, writer, fill)
         case .complete(let stored, let combined, let draft):

@@ -1,0 +1,77 @@
+import HTTPCacheSemantics
+import HTTPTypes
+
+/// What `No-Vary-Search` says of a path, remembered in the store. Internet-Draft; only with ``EngineOptions/usesNoVarySearch``
+///
+/// The rule comes with a response and counts for every query of its path. So a response that brings one is stored under its query as the
+/// rule canonicalises it, and the rule itself under the path without a query, with a method that no request has; a lookup asks for the rule, canonicalises
+/// its own query, and finds what any equivalent query stored.
+struct SearchRules {
+    let engine: CacheEngine
+
+    private static let method = HTTPRequest.Method(rawValue: "NO-VARY-SEARCH")
+
+    /// The keys under which equivalent queries are stored: none where no rule is known, or it changes nothing.
+    func equivalents(of key: CacheKey) async -> [CacheKey] {
+        var result: [CacheKey] = []
+        for partition in key == key.inPartition(.shared) ? [key] : [key, key.inPartition(.shared)] {
+            guard let rule = await rule(for: partition), let equivalent = Self.canonical(partition, by: rule),
+                equivalent != key
+            else { continue }
+            result.append(equivalent)
+        }
+        return result
+    }
+
+    /// Remembers the rule that a response brings.
+    ///
+    /// - Returns: the draft under the key of every equivalent query.
+    func learn(from draft: ResponseDraft, fence: InvalidationSequence) async -> ResponseDraft {
+        let rule = NoVarySearch(draft.head.fields)
+        guard !rule.isDefault, let ruleKey = Self.ruleKey(for: draft.key),
+            let canonical = Self.canonical(draft.key, by: rule)
+        else { return draft }
+        if await self.rule(for: draft.key) != rule {
+            let head = StoredResponseHead(
+                requestMethod: Self.method ?? .get,
+                status: .noContent,
+                fields: HTTPFields(draft.head.fields.filter { $0.name.canonicalName == "no-vary-search" }),
+                requestTime: draft.head.requestTime,
+                responseTime: draft.head.responseTime
+            )
+            let record = ResponseDraft(
+                key: ruleKey,
+                head: head,
+                freshUntil: .distantFuture,
+                isUsableStale: true,
+                expectedLength: 0,
+                storedAt: draft.storedAt
+            )
+            await engine.recovering("noVarySearch") {
+                _ = try await engine.store.beginWrite(record, fence: fence)?.finish()
+            }
+        }
+        var draft = draft
+        draft.key = canonical
+        return draft
+    }
+
+    private func rule(for key: CacheKey) async -> NoVarySearch? {
+        guard let ruleKey = Self.ruleKey(for: key) else { return nil }
+        let found = await engine.recovering("lookup") { try await engine.store.lookup(ruleKey) } ?? []
+        let rule = found.first.map { NoVarySearch($0.head.fields) }
+        return rule?.isDefault == false ? rule : nil
+    }
+
+    private static func ruleKey(for key: CacheKey) -> CacheKey? {
+        let components = key.components
+        guard let method, components.content == nil, let path = components.target.withQuery(nil) else { return nil }
+        return CacheKey(partition: components.partition, method: method, target: path)
+    }
+
+    private static func canonical(_ key: CacheKey, by rule: NoVarySearch) -> CacheKey? {
+        let components = key.components
+        guard let target = components.target.withQuery(rule.normalizedQuery(components.target.query)) else { return nil }
+        return CacheKey(partition: components.partition, method: components.method, target: target)
+    }
+}

@@ -1,0 +1,155 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import HoldfastTesting
+import Testing
+
+/// What unsafe requests and HEAD do to what is stored. RFC 9111 §4.4, §4.3.5, RFC 9875
+@Suite struct InvalidationTests {
+    private let url = EngineFixture.url
+    private let other = "https://a.example/other"
+    private static let groups = HTTPField.Name("Cache-Groups")
+    private static let groupInvalidation = HTTPField.Name("Cache-Group-Invalidation")
+
+    private func stored(_ url: String, in fixture: EngineFixture, _ fields: HTTPFields = [:]) async throws {
+        var fields = fields
+        fields[.cacheControl] = "max-age=600"
+        fixture.transport.script(url, .ok("old", fields: fields), .fresh("new"))
+        try await fixture.get(url)
+    }
+
+    @Test(arguments: [HTTPField.Name.location, .contentLocation], ["/other", "https://a.example/other", "other", "//a.example/other"])
+    func locationsOfTheSameOriginAreInvalidated(name: HTTPField.Name, reference: String) async throws {
+        let fixture = EngineFixture()
+        try await stored(other, in: fixture)
+        fixture.transport.script(url, .status(.created, fields: [name: reference]))
+        try await fixture.get(url, method: .post)
+        let answer = try await fixture.get(other)
+        #expect(answer.text == "new")
+    }
+
+    /// Mutant: `hasSameOrigin` dropped from `invalidatedTargets`.
+    @Test func locationsOfOtherOriginsAreNot() async throws {
+        let fixture = EngineFixture()
+        try await stored("https://b.example/x", in: fixture)
+        fixture.transport.script(url, .status(.created, fields: [.location: "https://b.example/x"]))
+        try await fixture.get(url, method: .post)
+        let answer = try await fixture.get("https://b.example/x")
+        #expect(answer.text == "old")
+    }
+
+    @Test(arguments: [HTTPResponse.Status.badRequest, .internalServerError])
+    func aFailureInvalidatesNothing(status: HTTPResponse.Status) async throws {
+        let fixture = EngineFixture()
+        try await stored(url, in: fixture)
+        let post = "https://a.example/feed"
+        let engine = EngineFixture()
+        engine.transport.script(post, .fresh("old", 600), .status(status))
+        try await engine.get(post)
+        try await engine.get(post, method: .put)
+        let answer = try await engine.get(post)
+        #expect(answer.text == "old")
+    }
+
+    @Test func unknownMethodsInvalidate() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(url, .fresh("old", 600), .status(.ok), .fresh("new"))
+        try await fixture.get()
+        try await fixture.get(url, method: try #require(HTTPRequest.Method(rawValue: "FROBNICATE")))
+        let answer = try await fixture.get()
+        #expect(answer.text == "new")
+    }
+
+    @Test func aGroupIsInvalidatedTogether() async throws {
+        let fixture = EngineFixture()
+        let groups = try #require(Self.groups)
+        try await stored(other, in: fixture, [groups: #""a", "b""#])
+        try await stored("https://a.example/third", in: fixture, [groups: #""c""#])
+        fixture.transport.script(url, .status(.ok, fields: [try #require(Self.groupInvalidation): #""b""#]))
+        try await fixture.get(url, method: .post)
+        let member = try await fixture.get(other)
+        let stranger = try await fixture.get("https://a.example/third")
+        #expect(member.text == "new")
+        #expect(stranger.text == "old")
+    }
+
+    @Test func aGroupIsItsOriginsOwn() async throws {
+        let fixture = EngineFixture()
+        try await stored("https://b.example/x", in: fixture, [try #require(Self.groups): #""a""#])
+        fixture.transport.script(url, .status(.ok, fields: [try #require(Self.groupInvalidation): #""a""#]))
+        try await fixture.get(url, method: .post)
+        let answer = try await fixture.get("https://b.example/x")
+        #expect(answer.text == "old")
+    }
+
+    @Test func groupsCanBeSwitchedOff() async throws {
+        let fixture = EngineFixture { $0.usesCacheGroups = false }
+        try await stored(other, in: fixture, [try #require(Self.groups): #""a""#])
+        fixture.transport.script(url, .status(.ok, fields: [try #require(Self.groupInvalidation): #""a""#]))
+        try await fixture.get(url, method: .post)
+        let answer = try await fixture.get(other)
+        #expect(answer.text == "old")
+    }
+
+    @Test func aHEADThatAgreesFreshens() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(
+            url,
+            .fresh("body", etag: "\"1\""),
+            .status(.ok, fields: [.eTag: "\"1\"", .contentLength: "4", .cacheControl: "max-age=600"])
+        )
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(61))
+        try await fixture.get(url, method: .head)
+        let answer = try await fixture.get()
+        #expect(answer.text == "body")
+        #expect(answer.response.outcome.isHit)
+        #expect(fixture.transport.requests.count == 2)
+    }
+
+    @Test(arguments: [(HTTPField.Name.eTag, "\"2\""), (.contentLength, "5")])
+    func aHEADThatDisagreesInvalidates(name: HTTPField.Name, value: String) async throws {
+        let fixture = EngineFixture()
+        var fields: HTTPFields = [.eTag: "\"1\"", .contentLength: "4", .cacheControl: "max-age=600"]
+        fields[name] = value
+        fixture.transport.script(
+            url,
+            .ok("body", fields: [.cacheControl: "max-age=600", .eTag: "\"1\""]),
+            .status(.ok, fields: fields),
+            .fresh("other")
+        )
+        try await fixture.get()
+        // The HEAD goes to the origin because it asks for that.
+        try await fixture.get(url, [.cacheControl: "no-cache"], method: .head)
+        let answer = try await fixture.get()
+        #expect(answer.text == "other")
+    }
+
+    /// ATTACKS 16. Mutant: `method` refusals for HEAD dropped from `storability`.
+    @Test func aHEADNeverMakesABody() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(url, .status(.ok, fields: [.cacheControl: "max-age=600"]), .fresh("body"))
+        try await fixture.get(url, method: .head)
+        #expect(fixture.memory.all.isEmpty)
+        let answer = try await fixture.get()
+        #expect(answer.text == "body")
+    }
+
+    @Test func aCallersOwnConditionGoesWithOurs() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(
+            url,
+            .fresh("one", etag: "\"1\""),
+            .status(.notModified, fields: [.eTag: "\"2\""])
+        )
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(61))
+        let answer = try await fixture.get(url, [.ifNoneMatch: "\"2\""])
+        let sent = try #require(fixture.transport.requests.last).headerFields[.ifNoneMatch]
+        #expect(sent?.contains("\"1\"") == true)
+        #expect(sent?.contains("\"2\"") == true)
+        #expect(answer.response.head.status == .notModified)
+        #expect(answer.response.head.headerFields[.eTag] == "\"2\"")
+        #expect(fixture.transport.requests.count == 2)
+    }
+}
