@@ -6,7 +6,7 @@ import Testing
 @Suite("Expiry fixtures", .tags(.rfc9111Freshness))
 struct ExpiryFixtureTests {
     @Test func thereAreFixtures() throws {
-        #expect(try ExpiryFixture.all().count >= 20)
+        #expect(try ExpiryFixture.all().count >= 100)
     }
 
     @Test(arguments: try ExpiryFixture.all())

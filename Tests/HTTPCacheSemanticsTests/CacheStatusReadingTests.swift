@@ -1,0 +1,106 @@
+import HTTPCacheSemantics
+import HTTPTypes
+import Testing
+
+@Suite("Cache-Status, read and appended, RFC 9211", .tags(.rfc9211))
+struct CacheStatusReadingTests {
+    private func members(_ lines: String...) -> [CacheStatus.Member] {
+        CacheStatus(fields(lines.map { ("Cache-Status", $0) })).members
+    }
+
+    @Test func allParameters() throws {
+        let members = members(
+            "ExampleCache; hit; ttl=-376",
+            "\"CDN, here\"; fwd=uri-miss; fwd-status=304; stored; collapsed"
+        )
+        #expect(members.map(\.cache) == ["ExampleCache", "CDN, here"])
+        let first = try #require(members.first)
+        #expect(first.isHit)
+        #expect(first.timeToLive == -376)
+        #expect(first.forward == nil)
+        let last = try #require(members.last)
+        #expect(!last.isHit)
+        #expect(last.forward == "uri-miss")
+        #expect(last.forwardReason == .uriMiss)
+        #expect(last.forwardStatus == 304)
+        #expect(last.isStored)
+        #expect(last.isCollapsed)
+        #expect(last.timeToLive == nil)
+        let detailed = self.members("a; key=\"x, y\"; detail=\"no word\", b; detail=offline").map {
+            ($0.key, $0.detail)
+        }
+        #expect(detailed.map(\.0) == ["x, y", nil])
+        #expect(detailed.map(\.1) == ["no word", "offline"])
+    }
+
+    @Test func unknownParametersAndTypesArePassedOver() throws {
+        let member = try #require(
+            members(
+                "a; hit=1; fwd=\"miss\"; fwd-status=3000; ttl=1.5; stored=?0; collapsed=x; key=k; detail=3; new=(1)"
+                    .replacing("(1)", with: "1")
+            ).first
+        )
+        #expect(!member.isHit)
+        #expect(member.forward == nil)
+        #expect(member.forwardStatus == nil)
+        #expect(member.timeToLive == nil)
+        #expect(!member.isStored)
+        #expect(!member.isCollapsed)
+        #expect(member.key == nil)
+        #expect(member.detail == nil)
+        #expect(members("a; fwd=frob").first?.forward == "frob")
+        #expect(members("a; fwd=frob").first?.forwardReason == nil)
+    }
+
+    @Test(arguments: [
+        "a; hit, b c", "a; hit,", "a; HIT", "(a b)", "a; hit, (b)", "1; hit", "a; ttl=9999999999999999",
+        "a; detail=\"x", "=",
+        "a;; hit", "é", "a, ?1",
+    ])
+    func malformedFieldsAreIgnored(value: String) {
+        #expect(members(value).isEmpty)
+        // One bad line is the end of all of them.
+        #expect(members("good; hit", value).isEmpty)
+    }
+
+    @Test func anAbsentFieldHasNone() {
+        #expect(CacheStatus([:]).members.isEmpty)
+        #expect(members(String(repeating: "a, ", count: 5000) + "a").isEmpty)
+    }
+
+    @Test func whatIsWrittenIsReadBack() throws {
+        let outcome = CacheOutcome(
+            forward: .stale,
+            forwardStatus: 304,
+            timeToLive: -5,
+            isStored: true,
+            isCollapsed: true,
+            detail: .staleIfError
+        )
+        let member = try #require(CacheStatus(outcome.appended(to: [:], cache: "my \"cache\"")).members.first)
+        #expect(member.cache == "my \"cache\"")
+        #expect(member.forwardReason == .stale)
+        #expect(member.forwardStatus == 304)
+        #expect(member.timeToLive == -5)
+        #expect(member.isStored && member.isCollapsed)
+        #expect(member.detail == "stale-if-error")
+        for reason in CacheOutcome.ForwardReason.allCases {
+            let written = CacheOutcome(forward: reason).appended(to: [:])
+            #expect(CacheStatus(written).members.map(\.forwardReason) == [reason])
+        }
+    }
+
+    @Test func oursComesLast() {
+        let upstream = fields([("Cache-Status", "origin; hit"), ("X", "1"), ("cache-status", "cdn; fwd=miss")])
+        let result = CacheOutcome(isHit: true).appended(to: upstream)
+        #expect(CacheStatus(result).members.map(\.cache) == ["origin", "cdn", "holdfast"])
+        #expect(result.count == 4)
+    }
+
+    @Test func aMalformedFieldGivesWay() {
+        let upstream = fields([("Cache-Status", "good; hit"), ("X", "1"), ("Cache-Status", "=")])
+        let result = CacheOutcome(isHit: true).appended(to: upstream)
+        #expect(CacheStatus(result).members.map(\.cache) == ["holdfast"])
+        #expect(result.count == 2)
+    }
+}

@@ -1,0 +1,143 @@
+import HTTPCacheSemantics
+import HTTPTypes
+import Testing
+
+@Suite("Heads of ranges, RFC 9110 §15.3.7, §15.5.17", .tags(.rfc9110Ranges))
+struct RangeHeadTests {
+    private let policy = CachePolicy.private
+
+    private func head(_ selection: StoredSelection, of stored: StoredResponseHead, bodyLength: Int64) -> HTTPResponse {
+        policy.head(
+            for: selection,
+            of: stored,
+            servedFields: stored.fields,
+            bodyLength: bodyLength,
+            boundary: "b1"
+        )
+    }
+
+    @Test func onePart() {
+        let whole = storedWhole([("Content-Length", "100"), ("Content-Digest", "sha-256=:AAAA:"), ("X-A", "1")])
+        let head = head(.range(10..<20, completeLength: 100), of: whole, bodyLength: 100)
+        #expect(head.status == .partialContent)
+        #expect(head.headerFields[values: .contentRange] == ["bytes 10-19/100"])
+        #expect(head.headerFields[values: .contentLength] == ["10"])
+        #expect(head.headerFields[.contentType] == "text/plain")
+        #expect(head.headerFields[.eTag] == "\"v1\"")
+        #expect(!head.headerFields.contains { $0.name.canonicalName == "content-digest" })
+    }
+
+    @Test func aPartOfAStoredPart() {
+        let part = storedPart("bytes 10-49/*")
+        let head = head(.range(10..<20, completeLength: nil), of: part, bodyLength: 40)
+        #expect(head.headerFields[values: .contentRange] == ["bytes 10-19/*"])
+        #expect(head.headerFields[values: .contentLength] == ["10"])
+    }
+
+    @Test func severalParts() throws {
+        let selection = StoredSelection.ranges([0..<2, 5..<7], completeLength: 10)
+        let whole = storedWhole([("Content-Length", "10")])
+        let head = head(selection, of: whole, bodyLength: 10)
+        let plan = try #require(policy.multipartPlan(for: selection, of: whole, boundary: "b1"))
+        #expect(head.status == .partialContent)
+        #expect(head.headerFields[.contentRange] == nil)
+        #expect(head.headerFields[values: .contentType] == ["multipart/byteranges; boundary=b1"])
+        #expect(head.headerFields[values: .contentLength] == ["\(plan.length)"])
+        let octets = plan.assembled(from: Array("0123456789".utf8))
+        let expected = """
+            --b1\r
+            Content-Type: text/plain\r
+            Content-Range: bytes 0-1/10\r
+            \r
+            01\r
+            --b1\r
+            Content-Type: text/plain\r
+            Content-Range: bytes 5-6/10\r
+            \r
+            56\r
+            --b1--\r
+
+            """
+        #expect(String(decoding: octets, as: UTF8.self) == expected)
+        #expect(Int64(octets.count) == plan.length)
+    }
+
+    @Test func partsOfAStoredPartAreCountedFromItsStart() throws {
+        let part = storedPart("bytes 100-109/200")
+        let selection = policy.selection(of: part, bodyLength: 10, for: rangeRequest("bytes=108-109,100-101"))
+        let plan = try #require(policy.multipartPlan(for: selection, of: part, boundary: "b"))
+        let slices = plan.pieces.compactMap { piece -> Range<Int64>? in
+            if case .body(let range) = piece { range } else { nil }
+        }
+        #expect(slices == [8..<10, 0..<2])
+    }
+
+    @Test func unsatisfiable() {
+        let whole = storedWhole([
+            ("Content-Length", "10"), ("Vary", "Accept"), ("Server", "s"), ("Expires", "0"), ("Age", "3"),
+        ])
+        let head = head(.unsatisfiable(completeLength: 10), of: whole, bodyLength: 10)
+        #expect(head.status == .rangeNotSatisfiable)
+        #expect(head.headerFields[values: .contentRange] == ["bytes */10"])
+        #expect(head.headerFields[values: .contentLength] == ["0"])
+        #expect(head.headerFields[.vary] == "Accept")
+        for name in [HTTPField.Name.contentType, .eTag, .lastModified, .cacheControl, .expires, .age] {
+            #expect(head.headerFields[name] == nil, "\(name)")
+        }
+    }
+
+    @Test func theWholeIsAsItWasStored() {
+        let teapot = stored([("X-A", "1"), ("Transfer-Size", "3")], status: 404)
+        let head = head(.complete, of: teapot, bodyLength: 3)
+        #expect(head.status == .notFound)
+        #expect(head.headerFields == teapot.fields)
+    }
+
+    @Test func aPartThatIsTheWholeIsA200() {
+        let part = storedPart("bytes 0-9/10")
+        let head = head(.complete, of: part, bodyLength: 10)
+        #expect(head.status == .ok)
+        #expect(head.headerFields[.contentRange] == nil)
+        #expect(head.headerFields[values: .contentLength] == ["10"])
+    }
+
+    @Test(arguments: [("a\r\nX: y", "aXy"), ("", "holdfast"), ("\"; x", "x"), ("é", "holdfast"), ("a-_9", "a-_9")])
+    func aBoundaryCannotBreakTheFraming(text: String, sent: String) {
+        #expect(MultipartPlan.boundary(text) == sent)
+        let plan = MultipartPlan(ranges: [0..<1], completeLength: 1, contentType: nil, boundary: text)
+        #expect(plan.pieces.first == .literal(Array("--\(sent)\r\nContent-Range: bytes 0-0/1\r\n\r\n".utf8)))
+    }
+
+    @Test func aLongBoundaryIsCut() {
+        #expect(MultipartPlan.boundary(String(repeating: "a", count: 200)).utf8.count == 70)
+    }
+
+    @Test func extremesDoNotTrap() {
+        let extremes: [Range<Int64>] = [Int64.min..<Int64.max, 0..<Int64.max, Int64.max..<Int64.max, -5 ..< -1]
+        let plan = MultipartPlan(
+            ranges: extremes,
+            completeLength: .max,
+            contentType: nil,
+            boundary: "b",
+            bodyOffset: .max
+        )
+        _ = MultipartPlan(ranges: extremes, completeLength: .min, contentType: nil, boundary: "b", bodyOffset: .min)
+        #expect(plan.length > 0)
+        for range in extremes {
+            _ = head(.range(range, completeLength: .min), of: storedPart("bytes 0-9/10"), bodyLength: .min)
+            _ = head(.ranges([range, range], completeLength: .max), of: storedWhole(), bodyLength: .max)
+        }
+    }
+}
+
+extension MultipartPlan {
+    /// The body, put together as a server would.
+    func assembled(from body: [UInt8]) -> [UInt8] {
+        pieces.flatMap { piece -> [UInt8] in
+            switch piece {
+            case .literal(let octets): octets
+            case .body(let range): Array(body[Int(range.lowerBound)..<Int(range.upperBound)])
+            }
+        }
+    }
+}

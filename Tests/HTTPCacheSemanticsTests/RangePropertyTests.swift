@@ -1,0 +1,207 @@
+import HTTPCacheSemantics
+import HTTPTypes
+import Testing
+
+/// The octets of a representation, so that each is told from its neighbours.
+private func model(_ length: Int) -> [UInt8] { (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 / 256) } }
+
+@Suite("Ranges of random representations", .tags(.rfc9110Ranges, .rfc9111Combining))
+struct RangePropertyTests {
+    private let policy = CachePolicy.private
+
+    /// What a member of a `Range` field asks for, by the plainest reading of RFC 9110 §14.1.2: octet by octet.
+    private struct Wish {
+        var text: String
+        var asks: (_ offset: Int, _ length: Int) -> Bool
+
+        init(_ generator: inout SeededGenerator, length: Int) {
+            let first = Int.random(in: 0...(length + 5), using: &generator)
+            let more = Int.random(in: 0...(length + 5), using: &generator)
+            switch Int.random(in: 0..<3, using: &generator) {
+            case 0:
+                text = "\(first)-\(first + more)"
+                asks = { offset, _ in offset >= first && offset <= first + more }
+            case 1:
+                text = "\(first)-"
+                asks = { offset, _ in offset >= first }
+            default:
+                text = "-\(more)"
+                asks = { offset, length in offset >= length - more }
+            }
+        }
+    }
+
+    /// The octets of a selection, and for several parts what a client would read from the multipart body.
+    private func octets(
+        _ selection: StoredSelection,
+        of stored: StoredResponseHead,
+        _ body: [UInt8]
+    ) throws -> [(offset: Int, octets: [UInt8])]? {
+        let start = Int(stored.partialRange?.range.lowerBound ?? 0)
+        switch selection {
+        case .complete: return [(start, body)]
+        case .range(let range, _):
+            return [
+                (Int(range.lowerBound), Array(body[(Int(range.lowerBound) - start)..<(Int(range.upperBound) - start)]))
+            ]
+        case .ranges(let ranges, _):
+            let plan = try #require(policy.multipartPlan(for: selection, of: stored, boundary: "b"))
+            let assembled = plan.assembled(from: body)
+            #expect(Int64(assembled.count) == plan.length)
+            var bodies = plan.pieces.compactMap { piece -> [UInt8]? in
+                if case .body(let range) = piece {
+                    return Array(body[Int(range.lowerBound)..<Int(range.upperBound)])
+                }
+                return nil
+            }
+            #expect(bodies.count == ranges.count)
+            return ranges.map { (Int($0.lowerBound), bodies.removeFirst()) }
+        case .unsatisfiable: return []
+        case .missing: return nil
+        }
+    }
+
+    @Test(arguments: [1, 2, 3, 4])
+    func whatIsServedIsWhatWasAskedFor(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        for round in 0..<2000 {
+            let length = Int.random(in: 1...60, using: &generator)
+            let whole = model(length)
+            let lower = Int.random(in: 0..<length, using: &generator)
+            let upper = Int.random(in: (lower + 1)...length, using: &generator)
+            let isComplete = Bool.random(using: &generator)
+            let isLengthKnown = Bool.random(using: &generator)
+            let head =
+                isComplete
+                ? storedWhole() : storedPart("bytes \(lower)-\(upper - 1)/\(isLengthKnown ? "\(length)" : "*")")
+            let body = isComplete ? whole : Array(whole[lower..<upper])
+            let wishes = (0..<Int.random(in: 1...5, using: &generator)).map { _ in Wish(&generator, length: length) }
+            let value = "bytes=" + wishes.map(\.text).joined(separator: ", ")
+            let asked = (0..<length).filter { offset in wishes.contains { $0.asks(offset, length) } }
+            let note = "seed \(seed), round \(round): \(value) of \(length), stored \(lower)..<\(upper)"
+
+            let selection = policy.selection(of: head, bodyLength: Int64(body.count), for: rangeRequest(value))
+            guard let parts = try octets(selection, of: head, body) else {
+                // Missing: only where something is, or the length would have to be known.
+                #expect(!isComplete, "\(note)")
+                let isHeld = asked.allSatisfy { (lower..<upper).contains($0) }
+                #expect(!isHeld || !isLengthKnown, "\(note)")
+                if isLengthKnown, let missing = selection.missing?.range {
+                    for offset in asked where !(lower..<upper).contains(offset) {
+                        #expect(missing.contains(Int64(offset)), "\(note)")
+                    }
+                }
+                continue
+            }
+            var served: Set<Int> = []
+            for part in parts {
+                #expect(!part.octets.isEmpty, "\(note)")
+                #expect(Array(whole[part.offset..<(part.offset + part.octets.count)]) == part.octets, "\(note)")
+                served.formUnion(part.offset..<(part.offset + part.octets.count))
+            }
+            #expect(served.sorted() == asked, "\(note)")
+            #expect(parts.reduce(0) { $0 + $1.octets.count } <= length, "\(note)")
+        }
+    }
+
+    @Test(arguments: [11, 12, 13, 14])
+    func combinedPartsAreTheModelsOctets(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        var completed = 0
+        for round in 0..<300 {
+            let length = Int.random(in: 1...80, using: &generator)
+            let whole = model(length)
+            var head: StoredResponseHead?
+            var body: [UInt8] = []
+            for _ in 0..<12 {
+                let lower = Int.random(in: 0..<length, using: &generator)
+                let upper = Int.random(in: (lower + 1)...length, using: &generator)
+                let known = Bool.random(using: &generator) ? "\(length)" : "*"
+                let contentRange = "bytes \(lower)-\(upper - 1)/\(known)"
+                let received = Array(whole[lower..<upper])
+                guard let old = head else {
+                    head = storedPart(contentRange)
+                    body = received
+                    continue
+                }
+                let result = policy.combined(
+                    old,
+                    bodyLength: Int64(body.count),
+                    with: response([("ETag", "\"v1\""), ("Content-Range", contentRange)], status: 206),
+                    requestTime: noon,
+                    responseTime: noon,
+                    request: request()
+                )
+                let note = "seed \(seed), round \(round): \(contentRange) onto \(body.count) octets"
+                guard let result else {
+                    let held = try #require(old.partialRange, "\(note)").range
+                    #expect(Int64(lower) > held.upperBound || Int64(upper) < held.lowerBound, "\(note)")
+                    continue
+                }
+                let union = result.pieces.flatMap { piece -> ArraySlice<UInt8> in
+                    switch piece {
+                    case .stored(let range): body[Int(range.lowerBound)..<Int(range.upperBound)]
+                    case .received(let range): received[Int(range.lowerBound)..<Int(range.upperBound)]
+                    }
+                }
+                #expect(Int64(union.count) == result.length, "\(note)")
+                #expect(result.head.fields[values: .contentLength] == ["\(union.count)"], "\(note)")
+                if result.head.status == .ok {
+                    #expect(union == whole, "\(note)")
+                    completed += 1
+                } else {
+                    let held = try #require(result.head.partialRange, "\(note)").range
+                    #expect(union == Array(whole[Int(held.lowerBound)..<Int(held.upperBound)]), "\(note)")
+                }
+                head = result.head
+                body = union
+            }
+        }
+        // The walk reaches the interesting end.
+        #expect(completed > 50)
+    }
+
+    @Test(arguments: [21, 22])
+    func noFieldTraps(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let pieces = [
+            "bytes", "=", " ", "-", ",", "/", "*", "0", "1", "9", "99", "9223372036854775807", "9223372036854775808",
+            "18446744073709551616", "\"v1\"", "W/", "a", ";", "\t", noonDate, "é",
+        ]
+        func text() -> String {
+            (0..<Int.random(in: 0...12, using: &generator)).map { _ in
+                pieces[Int.random(in: 0..<pieces.count, using: &generator)]
+            }.joined()
+        }
+        let lengths: [Int64] = [.min, -1, 0, 1, 10, .max - 1, .max]
+        for _ in 0..<5000 {
+            let contentRange = Bool.random(using: &generator) ? "bytes \(text())" : text()
+            let range = Bool.random(using: &generator) ? "bytes=\(text())" : text()
+            let asking = rangeRequest(range, Bool.random(using: &generator) ? [("If-Range", text())] : [])
+            let length = lengths[Int.random(in: 0..<lengths.count, using: &generator)]
+            let part = storedPart(contentRange, [("ETag", text()), ("Content-Length", text()), ("Date", noonDate)])
+            for head in [part, storedWhole()] {
+                let selection = policy.selection(of: head, bodyLength: length, for: asking)
+                _ = policy.head(
+                    for: selection,
+                    of: head,
+                    servedFields: head.fields,
+                    bodyLength: length,
+                    boundary: range
+                )
+                _ = policy.completionRequest(for: head, bodyLength: length, request: asking)
+                _ = policy.incomplete(head, receivedLength: length)
+                let answer = response([("ETag", "\"v1\""), ("Content-Range", contentRange)], status: 206)
+                _ = policy.partialStorability(of: answer, to: asking, hasCredentials: false)
+                _ = policy.combined(
+                    head,
+                    bodyLength: length,
+                    with: answer,
+                    requestTime: noon,
+                    responseTime: noon,
+                    request: asking
+                )
+            }
+        }
+    }
+}
