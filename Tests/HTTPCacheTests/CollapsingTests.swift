@@ -156,3 +156,50 @@ import Testing
         #expect(await fixture.failure() == .shutDown)
     }
 }
+
+/// A fill whose head is there is a stored response to those who come later. RFC 9111 §4
+@Suite struct LateJoinerTests {
+    private let url = EngineFixture.url
+
+    /// Mutant: `lateAnswer` replaced by `answer`: the second request is answered with "one".
+    @Test(arguments: ["no-cache", "max-age=0"])
+    func whatMayNotBeReusedIsNotJoined(cacheControl: String) async throws {
+        let fixture = EngineFixture()
+        let gate = Gate()
+        fixture.transport.script(
+            url,
+            .ok("one", fields: [.cacheControl: cacheControl, .eTag: "\"1\""], beforeEnd: gate),
+            .ok("two", fields: [.cacheControl: cacheControl, .eTag: "\"2\""])
+        )
+        let first = try await fixture.engine.respond(to: fixture.request())
+        let second = try await fixture.get()
+        #expect(second.text == "two")
+        gate.open()
+        let text = String(buffer: try await first.body.collect(upTo: 100))
+        #expect(text == "one")
+    }
+
+    @Test func aRequestThatAsksForValidationDoesNotJoinWhatCameBefore() async throws {
+        let fixture = EngineFixture()
+        let gate = Gate()
+        fixture.transport.script(url, .fresh("one", beforeEnd: gate), .fresh("two"))
+        let first = try await fixture.engine.respond(to: fixture.request())
+        let second = try await fixture.get(url, [.cacheControl: "no-cache"])
+        #expect(second.text == "two")
+        gate.open()
+        _ = try await first.body.collect(upTo: 100)
+    }
+
+    @Test func whatIsFreshIsJoinedWhileItArrives() async throws {
+        let fixture = EngineFixture()
+        let gate = Gate()
+        fixture.transport.script(url, .fresh("one", beforeEnd: gate))
+        let first = try await fixture.engine.respond(to: fixture.request())
+        let second = try await fixture.engine.respond(to: fixture.request())
+        gate.open()
+        #expect(second.outcome.isCollapsed)
+        #expect(String(buffer: try await first.body.collect(upTo: 100)) == "one")
+        #expect(String(buffer: try await second.body.collect(upTo: 100)) == "one")
+        #expect(fixture.transport.requests.count == 1)
+    }
+}

@@ -156,9 +156,28 @@ struct Exchange {
         case .lead(let fill):
             fill.start { await fetcher.run($0) }
             return try await answer(of: fill, fetcher, isCollapsed: false)
-        case .joined(let fill):
+        case .joined(let fill, .early):
             return try await answer(of: fill, fetcher, isCollapsed: true)
+        case .joined(let fill, .late):
+            return try await lateAnswer(of: fill, fetcher)
         }
+    }
+
+    /// What a fill whose head is there already has for this caller.
+    ///
+    /// - Returns: `nil` where the response may not be reused for this request: it is looked up, or fetched, again.
+    private func lateAnswer(of fill: Fill, _ fetcher: Fetcher) async throws -> CacheResponse? {
+        if case .shared(let head, _, _)? = fill.published {
+            switch engine.policy.reuse(of: head, for: request.head, at: now).decision {
+            case .fresh, .staleAllowed: break
+            case .staleWhileRevalidate, .validate:
+                // Those who are reading go on; nobody else comes to it.
+                engine.fills.detach(fill, key)
+                fill.leaveEarly()
+                return nil
+            }
+        }
+        return try await answer(of: fill, fetcher, isCollapsed: true)
     }
 
     private func fetchAlone(_ fetcher: Fetcher) async throws -> CacheResponse {

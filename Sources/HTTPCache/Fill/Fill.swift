@@ -88,18 +88,26 @@ final class Fill: Sendable {
         }?.cancel()
     }
 
+    /// How a caller came to a fill.
+    enum Entry {
+        /// Before its head: whatever the head says, the caller waited for it.
+        case early
+        /// After its head: it is a stored response to this caller, and answers only where it may be reused. RFC 9111 §4
+        case late
+    }
+
     /// A place in the group; call ``answer(isLeader:)`` once for it.
     ///
-    /// - Returns: `false` where the fetch has been given up, or the body's beginning is gone: ask anew.
-    func join() -> Bool {
+    /// - Returns: `nil` where the fetch has been given up, or the body's beginning is gone: ask anew.
+    func join() -> Entry? {
         state.withLock { state in
-            if state.isCancelled { return false }
+            if state.isCancelled { return nil }
             if case .shared(_, _, let body)? = state.publication, state.door == nil {
-                guard let door = body.makeReader() else { return false }
+                guard let door = body.makeReader() else { return nil }
                 state.door = door
             }
             state.memberCount += 1
-            return true
+            return state.publication == nil ? .early : .late
         }
     }
 
@@ -126,6 +134,12 @@ final class Fill: Sendable {
             state.withLock { $0.waiting.removeValue(forKey: id) }?.continuation.resume(throwing: CancellationError())
         }
     }
+
+    /// Gives a place back without waiting for an answer.
+    func leaveEarly() { leave(isLeader: false) }
+
+    /// What the fetch came to, once it has.
+    var published: Publication? { state.withLock { $0.publication } }
 
     private func leave(isLeader: Bool) {
         // What is let go of here ends other things, and must not do so under the lock.

@@ -8,7 +8,7 @@ final class FillRegistry: Sendable {
         /// There was none: this one is the caller's to start.
         case lead(Fill)
         /// There is one already.
-        case joined(Fill)
+        case joined(Fill, Fill.Entry)
         /// A fill of this key may have ended since the caller looked into the store: look again.
         case lookAgain
         /// The cache is shut down.
@@ -41,7 +41,9 @@ final class FillRegistry: Sendable {
         state.withLock { state in
             if state.isClosed { return .closed }
             // A fill that began after an invalidation that this caller has not noticed yet is as good as its own.
-            if let fill = state.fills[key], fill.fence >= fence, fill.join() { return .joined(fill) }
+            if let fill = state.fills[key], fill.fence >= fence, let entry = fill.join() {
+                return .joined(fill, entry)
+            }
             if let seen, seen != state.ended[Self.slot(key)] { return .lookAgain }
             let fill = state.makeFill(key, fence)
             if let detached = state.fills.updateValue(fill, forKey: key) {
