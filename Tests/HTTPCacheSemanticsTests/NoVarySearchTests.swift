@@ -108,7 +108,7 @@ struct NoVarySearchTests {
             return (0..<count).map { _ in pieces[Int.random(in: 0..<pieces.count, using: &generator)] }.joined()
         }
         var equivalences = 0
-        for _ in 0..<3000 {
+        for _ in 0..<1000 {
             let queries = [query(), query(), query()]
             let rule = rules[Int.random(in: 0..<rules.count, using: &generator)]
             let canonical = queries.map { rule.normalizedQuery($0) }
@@ -128,7 +128,7 @@ struct NoVarySearchTests {
                 #expect(rule.equivalent(queries[0], queries[2]), "\(note)")
             }
         }
-        #expect(equivalences > 500)
+        #expect(equivalences > 200)
     }
 
     /// Octet by octet, as keys are compared.
@@ -144,7 +144,7 @@ struct NoVarySearchTests {
             "@", "%\"",
             "a", "hit", "ttl", "*", "\\", "999999999999999", "\t", "é",
         ]
-        for _ in 0..<20_000 {
+        for _ in 0..<5000 {
             let text = (0..<Int.random(in: 0...10, using: &generator)).map { _ in
                 pieces[Int.random(in: 0..<pieces.count, using: &generator)]
             }.joined()

@@ -16,5 +16,7 @@ extension Tag {
     @Tag static var rfc9111ResponseDirectives: Self
     @Tag static var rfc5861: Self
     @Tag static var rfc9211: Self
+    @Tag static var rfc9213: Self
+    @Tag static var attacks: Self
     @Tag static var redaction: Self
 }

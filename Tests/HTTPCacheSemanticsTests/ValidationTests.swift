@@ -29,6 +29,30 @@ struct ValidationRequestTests {
         #expect(sent.headerFields.contains(.accept))
     }
 
+    @Test func theCallersTagsTravelOnlyBesideAStoredTag() throws {
+        let own = request([("If-None-Match", "*"), ("If-None-Match", "w/\"bad\", W/\"1\" ,, \"x,y\", W/\"2\"")])
+        let sent = try #require(CachePolicy.private.validationRequest(for: stored([("ETag", "\"1\"")]), request: own))
+        #expect(sent.headerFields[values: .ifNoneMatch] == ["\"1\", \"x,y\", W/\"2\""])
+        let dated = try #require(
+            CachePolicy.private.validationRequest(for: stored([("Last-Modified", lastModified)]), request: own)
+        )
+        #expect(!dated.headerFields.contains(.ifNoneMatch))
+        #expect(dated.headerFields[values: .ifModifiedSince] == [lastModified])
+    }
+
+    @Test func a304AboutTheCallersOwnCopyIsTheCallers() {
+        let own = request([("If-None-Match", "\"x\", W/\"y\"")])
+        let policy = CachePolicy.private
+        #expect(policy.answersCaller(response([("ETag", "\"x\"")], status: 304), to: own))
+        #expect(policy.answersCaller(response([("ETag", "\"y\"")], status: 304), to: own))
+        #expect(!policy.answersCaller(response([("ETag", "\"z\"")], status: 304), to: own))
+        #expect(!policy.answersCaller(response([], status: 304), to: own))
+        #expect(!policy.answersCaller(response([("ETag", "\"x\"")], status: 200), to: own))
+        #expect(
+            !policy.answersCaller(response([("ETag", "\"x\"")], status: 304), to: request([("If-None-Match", "*")]))
+        )
+    }
+
     @Test(arguments: [[], [("ETag", "unquoted")], [("Last-Modified", "yesterday")], [("Date", noonDate)]])
     func withoutAValidatorThereIsNoRequest(pairs: [(String, String)]) {
         #expect(CachePolicy.private.validationRequest(for: stored(pairs), request: request()) == nil)
@@ -189,6 +213,47 @@ struct FresheningTests {
     )
     func isAboutTheStoredResponseOrNot(head: [(String, String)], update: [(String, String)], isAbout: Bool) {
         #expect((freshen(stored(head), update) != nil) == isAbout)
+    }
+
+    /// The caller's tags were sent too, so a 304 that names none may be about its copy.
+    @Test func a304WithoutAValidatorIsAboutNobodyForCertainOnceTheCallersTagsWereSent() {
+        let head = stored([("ETag", "\"1\""), ("Last-Modified", noonDate)])
+        let own = request([("If-None-Match", "\"x\"")])
+        #expect(freshen(head, [], request: own) == nil)
+        #expect(freshen(head, [("Last-Modified", noonDate)], request: own) != nil)
+        #expect(freshen(head, [("ETag", "\"1\"")], request: own) != nil)
+        #expect(freshen(head, [("ETag", "\"x\"")], request: own) == nil)
+        #expect(freshen(head, [], request: request([("If-None-Match", "W/\"1\", *")])) != nil)
+        #expect(freshen(stored([("Last-Modified", noonDate)]), [], request: own) != nil)
+    }
+
+    @Test func theCookieOfA304IsStoredInASharedCacheOnlyWhereTheResponseIsForEverybody() throws {
+        func cookies(_ policy: CachePolicy, _ head: [(String, String)], _ update: [(String, String)]) throws -> [String]
+        {
+            let new = try #require(
+                policy.freshened(
+                    stored(head + [("ETag", "\"1\""), ("Set-Cookie", "old")]),
+                    by: response(update + [("Set-Cookie", "a"), ("Set-Cookie", "b")], status: 304),
+                    requestTime: later,
+                    responseTime: later
+                )
+            )
+            return new.fields[values: .setCookie]
+        }
+        #expect(try cookies(.private, [], []) == ["a", "b"])
+        #expect(try cookies(.shared, [], []) == ["old"])
+        #expect(try cookies(.shared, [("Cache-Control", "public")], []) == ["a", "b"])
+        #expect(try cookies(.shared, [], [("Cache-Control", "s-maxage=1")]) == ["a", "b"])
+        #expect(try cookies(.shared, [("Cache-Control", "public")], [("Cache-Control", "max-age=1")]) == ["old"])
+    }
+
+    @Test func privateInA304EndsReuseInASharedCache() throws {
+        let head = stored([("Date", noonDate), ("ETag", "\"1\""), ("Cache-Control", "max-age=60")])
+        let update = response([("Cache-Control", "private, max-age=60")], status: 304)
+        let new = try #require(CachePolicy.shared.freshened(head, by: update, requestTime: later, responseTime: later))
+        #expect(CachePolicy.shared.reuse(of: new, for: request(), at: later).decision == .validate(.responseNoCache))
+        #expect(CachePolicy.shared.staleUse(of: new) == .forbidden(by: "private"))
+        #expect(policy.reuse(of: new, for: request(), at: later).decision == .fresh)
     }
 
     @Test func onlyA304Freshens() {

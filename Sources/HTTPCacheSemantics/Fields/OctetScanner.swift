@@ -88,6 +88,13 @@ extension UnsafeBufferPointer<UInt8> {
         return true
     }
 
+    /// These octets, in lower case already, against others in any case.
+    func equalsLowercased(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard count == other.count else { return false }
+        for index in 0..<count where self[index] != other[index].asciiLowercased { return false }
+        return true
+    }
+
     /// The range without whitespace at its ends.
     func trimmed(_ range: Range<Int>) -> Range<Int> {
         var lower = range.lowerBound

@@ -5,7 +5,7 @@ internal import RawStructuredFieldValues
 extension ResponseDirectives {
     /// More octets than any real field of the kind holds.
     ///
-    /// Beyond them the field counts as malformed: it is parsed for every use of a stored response, by a parser that compares each key with all before it.
+    /// Beyond them the field counts as malformed: it is read for every use of a stored response, and the general parser compares each key with all before it.
     static let maximumTargetedLength = 4096
 
     /// The directives of the first listed field that is there, not empty and well-formed; `nil` where there is none. RFC 9213 §2.2
@@ -22,14 +22,44 @@ extension ResponseDirectives {
     }
 
     private init?(targetedField name: String, in fields: HTTPFields) {
-        var octets: [UInt8] = []
+        var first: HTTPField?
+        var joined: [UInt8]?
         for field in fields where field.name.canonicalName == name {
+            guard let earlier = first else {
+                first = field
+                continue
+            }
             // All lines are one field. RFC 9651 §4.2
-            if !octets.isEmpty { octets += [UInt8(ascii: ","), UInt8(ascii: " ")] }
+            var octets = joined ?? earlier.withUnsafeBytesOfValue(Array.init)
+            octets += [UInt8(ascii: ","), UInt8(ascii: " ")]
             field.withUnsafeBytesOfValue { octets.append(contentsOf: $0) }
             guard octets.count <= Self.maximumTargetedLength else { return nil }
+            joined = octets
         }
-        guard !octets.isEmpty else { return nil }
+        let found =
+            if let joined {
+                joined.withUnsafeBufferPointer { ResponseDirectives(dictionary: $0) }
+            } else {
+                first?.withUnsafeBytesOfValue { ResponseDirectives(dictionary: $0) } ?? nil
+            }
+        guard let found else { return nil }
+        self = found
+    }
+
+    /// `nil` for what is empty or no Dictionary.
+    init?(dictionary octets: UnsafeBufferPointer<UInt8>) {
+        guard octets.count <= Self.maximumTargetedLength else { return nil }
+        if let simple = ResponseDirectives(simpleDictionary: octets) {
+            self = simple
+        } else if let general = ResponseDirectives(generalDictionary: octets) {
+            self = general
+        } else {
+            return nil
+        }
+    }
+
+    /// Whatever a Dictionary may hold; ten times slower than ``init(simpleDictionary:)``.
+    init?(generalDictionary octets: UnsafeBufferPointer<UInt8>) {
         var parser = StructuredFieldValueParser(octets)
         guard let members = try? parser.parseDictionaryFieldValue(), members.startIndex != members.endIndex else {
             return nil
@@ -37,48 +67,67 @@ extension ResponseDirectives {
         self.init()
         isTargeted = true
         for (key, member) in members {
+            var key = key
             // Parameters are ignored, and so is a directive that is not known. RFC 9213 §2.1, §2.2
-            if case .item(let item) = member {
-                add(key, item.rfc9651BareItem)
-            } else {
-                add(key, nil)
+            guard case .item(let item) = member else {
+                key.withUTF8 { add($0, .other) }
+                continue
+            }
+            switch item.rfc9651BareItem {
+            case .bool(let value): key.withUTF8 { add($0, .bool(value)) }
+            case .integer(let value): key.withUTF8 { add($0, .integer(value)) }
+            case .string(var text): key.withUTF8 { key in text.withUTF8 { add(key, .string($0)) } }
+            default: key.withUTF8 { add($0, .other) }
             }
         }
     }
 
+    enum TargetedValue {
+        case bool(Bool)
+        case integer(Int64)
+        /// Without quotes and escapes.
+        case string(UnsafeBufferPointer<UInt8>)
+        case other
+
+        var isTrue: Bool { if case .bool(true) = self { true } else { false } }
+        var isFalse: Bool { if case .bool(false) = self { true } else { false } }
+    }
+
+    /// Of a key given twice the last counts, as in every Dictionary. RFC 9651 §4.2.2
+    ///
     /// A value of the wrong type is not converted (RFC 9213 §2.1): what permits then permits nothing, a number counting as zero; what restricts restricts
     /// all the same, unless it is plainly `?0`.
-    private mutating func add(_ key: String, _ value: RFC9651BareItem?) {
-        let isFalse = value == .bool(false)
-        let isTrue = value == .bool(true)
-        switch key {
-        case "max-age": maxAge = Self.seconds(value)
-        case "s-maxage": sMaxage = Self.seconds(value)
-        case "stale-if-error": staleIfError = Self.seconds(value)
-        case "stale-while-revalidate": staleWhileRevalidate = Self.seconds(value)
-        case "no-cache": if !isFalse { noCache = Self.scope(value) }
-        case "private": if !isFalse { isPrivate = Self.scope(value) }
-        case "no-store": noStore = !isFalse
-        case "must-revalidate": mustRevalidate = !isFalse
-        case "proxy-revalidate": proxyRevalidate = !isFalse
-        case "public": isPublic = isTrue
-        case "immutable": immutable = isTrue
+    mutating func add(_ key: UnsafeBufferPointer<UInt8>, _ value: TargetedValue) {
+        let whole = 0..<key.count
+        switch key.count {
+        case 6 where key.equals("public", in: whole): isPublic = value.isTrue
+        case 7 where key.equals("max-age", in: whole): maxAge = Self.seconds(value)
+        case 7 where key.equals("private", in: whole): isPrivate = Self.scope(value)
+        case 8 where key.equals("no-cache", in: whole): noCache = Self.scope(value)
+        case 8 where key.equals("no-store", in: whole): noStore = !value.isFalse
+        case 8 where key.equals("s-maxage", in: whole): sMaxage = Self.seconds(value)
+        case 9 where key.equals("immutable", in: whole): immutable = value.isTrue
+        case 14 where key.equals("stale-if-error", in: whole): staleIfError = Self.seconds(value)
+        case 15 where key.equals("must-revalidate", in: whole): mustRevalidate = !value.isFalse
         // It lifts `no-store`, so it counts among what permits.
-        case "must-understand": mustUnderstand = isTrue
+        case 15 where key.equals("must-understand", in: whole): mustUnderstand = value.isTrue
+        case 16 where key.equals("proxy-revalidate", in: whole): proxyRevalidate = !value.isFalse
+        case 22 where key.equals("stale-while-revalidate", in: whole): staleWhileRevalidate = Self.seconds(value)
         default: break
         }
     }
 
-    private static func seconds(_ value: RFC9651BareItem?) -> DeltaSeconds {
+    private static func seconds(_ value: TargetedValue) -> DeltaSeconds {
         guard case .integer(let seconds) = value else { return .zero }
         return DeltaSeconds(seconds: seconds)
     }
 
     /// `true`, or a string that lists field names; anything else counts as `true`, which asks for more.
-    private static func scope(_ value: RFC9651BareItem?) -> Scope {
-        guard case .string(var text) = value,
-            let names = text.withUTF8({ Directive.fieldNames(in: $0) })
-        else { return .whole }
-        return .fields(names)
+    private static func scope(_ value: TargetedValue) -> Scope {
+        switch value {
+        case .bool(false): .absent
+        case .string(let octets): Directive.fieldNames(in: octets).map(Scope.fields) ?? .whole
+        default: .whole
+        }
     }
 }

@@ -106,20 +106,18 @@ extension CachePolicy {
         var hasSecondAge = false
         var mayWithhold = false
         for index in result.indices {
-            let name = result[index].name.canonicalName
-            if !targetedFields.isEmpty, ResponseDirectives.isListed(name, targetedFields) {
-                mayWithhold = mayWithhold || result[index].withUnsafeBytesOfValue { $0.mayQualifyNoCache }
-            }
+            let field = result[index]
+            let name = field.name.canonicalName
             switch name.utf8.count {
             case 13 where name == "cache-control":
-                mayWithhold = mayWithhold || result[index].withUnsafeBytesOfValue { $0.mayQualifyNoCache }
+                mayWithhold = mayWithhold || field.withUnsafeBytesOfValue { $0.mayQualifyNoCache }
             case 3 where name == "age":
                 hasSecondAge = ageIndex != nil
                 ageIndex = ageIndex ?? index
             case 4 where name == "date":
                 hasDate = true
             default:
-                break
+                if !targetedFields.isEmpty, ResponseDirectives.isListed(name, targetedFields) { mayWithhold = true }
             }
         }
         if hasSecondAge {

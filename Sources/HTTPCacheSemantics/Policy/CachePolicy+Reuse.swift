@@ -27,16 +27,16 @@ extension CachePolicy {
         let wishes = RequestDirectives(request.headerFields)
         let freshness = freshness(of: stored, fields, at: now)
         let isForOthers = kind == .shared && wishes.hasCookie && !fields.directives.allowsSharing
-        let prohibition = prohibition(fields.directives, stored) ?? (isForOthers ? .explicit("cookie") : nil)
-        let extensions = extensions(of: stored, fields.directives, staleness: -freshness.clampedTimeToLive)
-        let staleUse = staleUse(prohibition, isPermitted: extensions.whileRevalidate || extensions.ifError)
+        let prohibition = prohibition(fields.directives, stored) ?? (isForOthers ? .cookie : nil)
+        let staleness = -freshness.clampedTimeToLive
+        let extensions = extensions(of: stored, fields.directives, staleness: staleness)
+        let forbidding = forbidding(prohibition, isPermitted: extensions.whileRevalidate || extensions.ifError)
         return Reuse(
             decision: decision(stored, fields.directives, wishes, freshness, prohibition, extensions, isForOthers),
             freshness: freshness,
-            staleUse: staleUse,
-            allowsStaleOnError: !stored.isInvalidated && staleUse == .allowed
-                && (extensions.ifError
-                    || Self.covers(wishes.staleIfError, staleness: -freshness.clampedTimeToLive))
+            staleUse: staleUse(forbidding),
+            allowsStaleOnError: !stored.isInvalidated && forbidding == nil
+                && (extensions.ifError || Self.covers(wishes.staleIfError, staleness: staleness))
         )
     }
 
@@ -48,8 +48,10 @@ extension CachePolicy {
         let directives = directives(of: stored.fields)
         let extensions = extensions(of: stored, directives, staleness: 0)
         return staleUse(
-            prohibition(directives, stored),
-            isPermitted: extensions.whileRevalidate || extensions.ifError
+            forbidding(
+                prohibition(directives, stored),
+                isPermitted: extensions.whileRevalidate || extensions.ifError
+            )
         )
     }
 
@@ -65,12 +67,17 @@ extension CachePolicy {
         RequestDirectives(request.headerFields).onlyIfCached
     }
 
-    /// What stands against stale use.
-    private enum Prohibition {
-        /// Said in so many words: nothing lifts it.
-        case explicit(String)
-        /// `s-maxage`, which only implies it. RFC 9111 §5.2.2.10
-        case impliedBySMaxage
+    /// What stands against stale use; the raw value is its name.
+    private enum Prohibition: String {
+        // Said in so many words: nothing lifts these.
+        case mustRevalidate = "must-revalidate"
+        case noCache = "no-cache"
+        case noStore = "no-store"
+        case isPrivate = "private"
+        case proxyRevalidate = "proxy-revalidate"
+        case cookie
+        /// Implied only, so that the response's extensions lift it. RFC 9111 §5.2.2.10
+        case sMaxage = "s-maxage"
     }
 
     /// Which of the response's extensions cover a staleness. RFC 5861
@@ -79,28 +86,28 @@ extension CachePolicy {
         var ifError: Bool
     }
 
-    private func prohibition(_ directives: ResponseDirectives, _ stored: StoredResponseHead) -> Prohibition? {
+    private func prohibition(_ directives: borrowing ResponseDirectives, _ stored: StoredResponseHead) -> Prohibition? {
         if stored.explicitExpiry != nil { return nil }
-        if directives.mustRevalidate { return .explicit("must-revalidate") }
-        if directives.forbidsUnvalidatedUse { return .explicit("no-cache") }
-        if directives.forbidsStorage { return .explicit("no-store") }
+        if directives.mustRevalidate { return .mustRevalidate }
+        if directives.forbidsUnvalidatedUse { return .noCache }
+        if directives.forbidsStorage { return .noStore }
         guard kind == .shared else { return nil }
-        if directives.isPrivate == .whole { return .explicit("private") }
-        if directives.proxyRevalidate { return .explicit("proxy-revalidate") }
-        return directives.sMaxage == nil ? nil : .impliedBySMaxage
+        if directives.isWhollyPrivate { return .isPrivate }
+        if directives.proxyRevalidate { return .proxyRevalidate }
+        return directives.sMaxage == nil ? nil : .sMaxage
     }
 
-    private func staleUse(_ prohibition: Prohibition?, isPermitted: Bool) -> Reuse.StaleUse {
-        switch prohibition {
-        case nil: .allowed
-        case .explicit(let name): .forbidden(by: name)
-        case .impliedBySMaxage: isPermitted ? .allowed : .forbidden(by: "s-maxage")
-        }
+    private func forbidding(_ prohibition: Prohibition?, isPermitted: Bool) -> Prohibition? {
+        prohibition == .sMaxage && isPermitted ? nil : prohibition
+    }
+
+    private func staleUse(_ prohibition: Prohibition?) -> Reuse.StaleUse {
+        prohibition.map { .forbidden(by: $0.rawValue) } ?? .allowed
     }
 
     private func extensions(
         of stored: StoredResponseHead,
-        _ directives: ResponseDirectives,
+        _ directives: borrowing ResponseDirectives,
         staleness: Int64
     ) -> StaleExtensions {
         // A capped error would otherwise live on for as long as its origin likes, stale.
@@ -116,7 +123,7 @@ extension CachePolicy {
 
     private func decision(
         _ stored: StoredResponseHead,
-        _ directives: ResponseDirectives,
+        _ directives: borrowing ResponseDirectives,
         _ wishes: RequestDirectives,
         _ freshness: Freshness,
         _ prohibition: Prohibition?,
@@ -128,7 +135,7 @@ extension CachePolicy {
         var decision = Reuse.Decision.fresh
         if !freshness.isFresh {
             // `stale-if-error` permits nothing here: there is no error yet.
-            guard staleUse(prohibition, isPermitted: extensions.whileRevalidate) == .allowed else {
+            guard forbidding(prohibition, isPermitted: extensions.whileRevalidate) == nil else {
                 return .validate(.stale)
             }
             if allows(wishes.maxStale, staleness: -timeToLive) {
@@ -141,7 +148,7 @@ extension CachePolicy {
         }
         if stored.explicitExpiry == nil,
             directives.forbidsUnvalidatedUse || directives.forbidsStorage
-                || (kind == .shared && directives.isPrivate == .whole)
+                || (kind == .shared && directives.isWhollyPrivate)
         {
             return .validate(.responseNoCache)
         }
@@ -185,6 +192,9 @@ extension ResponseDirectives {
         case .fields(let names): names.contains(where: FieldRules.isProtected)
         }
     }
+
+    /// `private` without field names. (Comparing the enum would compare lists.)
+    var isWhollyPrivate: Bool { if case .whole = isPrivate { true } else { false } }
 
     /// Meant for everybody in so many words.
     var allowsSharing: Bool { isPublic || sMaxage != nil }

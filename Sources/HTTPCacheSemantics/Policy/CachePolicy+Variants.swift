@@ -10,19 +10,40 @@ extension CachePolicy {
         for request: HTTPRequest,
         at now: Timestamp
     ) -> Int? {
+        selectVariant(among: candidates.count, for: request, at: now) { candidates[$0] }
+    }
+
+    /// ``selectVariant(from:for:at:)`` for heads that stand inside other values, without copying them to an array first. RFC 9111 §4.1
+    ///
+    /// ```swift
+    /// let index = policy.selectVariant(among: stored.count, for: request, at: now) { stored[$0].head }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - count: how many candidates there are.
+    ///   - head: the head of a candidate, `0 ..< count`; asked for more than once.
+    /// - Returns: which candidate, or `nil` (none, or `vary-miss`).
+    public func selectVariant(
+        among count: Int,
+        for request: HTTPRequest,
+        at now: Timestamp,
+        head: (Int) -> StoredResponseHead
+    ) -> Int? {
         var best: (index: Int, rank: Rank)?
         var isRanked = false
-        for index in candidates.indices where matchesVariant(candidates[index], request) {
+        for index in 0..<count {
+            let candidate = head(index)
+            guard matchesVariant(candidate, request) else { continue }
             guard let current = best else {
                 best = (index, Rank(isFresh: false, date: .distantPast, responseTime: .distantPast))
                 continue
             }
             // Ranking reads dates; a lone match, the usual case, needs none.
             if !isRanked {
-                best = (current.index, rank(of: candidates[current.index], at: now))
+                best = (current.index, rank(of: head(current.index), at: now))
                 isRanked = true
             }
-            let rank = rank(of: candidates[index], at: now)
+            let rank = rank(of: candidate, at: now)
             if let current = best, current.rank < rank { best = (index, rank) }
         }
         return best?.index
@@ -33,10 +54,41 @@ extension CachePolicy {
     /// Compared after normalisation: lines joined, whitespace around commas dropped, names without case; for `Accept-Encoding`, `Accept-Language`
     /// and `Accept-Charset` also case and order. A field that both lack matches; an empty one is not an absent one. RFC 9111 §4.1
     public func matchesVariant(_ stored: StoredResponseHead, _ request: HTTPRequest) -> Bool {
-        let vary = FieldNameList(.vary, in: stored.fields)
-        guard vary.isPresent else { return true }
-        if vary.hasWildcard || vary.hasMalformedMember { return false }
-        return vary.names.allSatisfy { SelectingField.matches($0, stored.selectingFields, request.headerFields) }
+        var count = 0
+        for field in stored.fields where field.name.canonicalName.utf8.count == 4 && field.name == .vary {
+            let matches = field.withUnsafeBytesOfValue { octets in
+                matchesNominated(octets, &count, stored.selectingFields, request.headerFields)
+            }
+            if !matches { return false }
+        }
+        return true
+    }
+
+    /// One line of `Vary`.
+    ///
+    /// More names than ``FieldNameList/maximumNames`` are no real field's, repeated ones included: it then never matches, which costs a validation at most.
+    private func matchesNominated(
+        _ octets: UnsafeBufferPointer<UInt8>,
+        _ count: inout Int,
+        _ stored: HTTPFields,
+        _ presented: HTTPFields
+    ) -> Bool {
+        var scanner = OctetScanner(octets)
+        while true {
+            scanner.skipSeparators()
+            if scanner.isAtEnd { return true }
+            let range = scanner.token()
+            scanner.skipWhitespace()
+            count += 1
+            // What a malformed member asks for cannot be known.
+            guard !range.isEmpty, (scanner.current ?? UInt8(ascii: ",")) == UInt8(ascii: ","),
+                count <= FieldNameList.maximumNames,
+                range.count != 1 || octets[range.lowerBound] != UInt8(ascii: "*")
+            else { return false }
+            let name = UnsafeBufferPointer(rebasing: octets[range])
+            if SelectingField.areSameLines(name, stored, presented) { continue }
+            guard SelectingField.matches(octets.lowercased(range), stored, presented) else { return false }
+        }
     }
 
     private struct Rank: Comparable {

@@ -43,17 +43,15 @@ enum SelectingField {
         }
     }
 
-    /// Whether both have the field, with values that mean the same, or neither has it.
-    static func matches(_ canonicalName: String, _ stored: HTTPFields, _ presented: HTTPFields) -> Bool {
-        if let equal = singleLinesEqual(canonicalName, stored, presented), equal { return true }
-        return normalized(canonicalName, in: stored) == normalized(canonicalName, in: presented)
-    }
-
-    /// The usual case without allocation: one line on each side (or none), octet by octet the same.
+    /// Whether both have one line of the field, octet by octet the same, or neither has any: the usual case, decided without allocation.
     ///
-    /// `nil` or `false` decide nothing.
-    private static func singleLinesEqual(_ name: String, _ stored: HTTPFields, _ presented: HTTPFields) -> Bool? {
-        guard let left = single(name, stored), let right = single(name, presented) else { return nil }
+    /// `false` decides nothing. The name is compared without regard to case.
+    static func areSameLines(
+        _ name: UnsafeBufferPointer<UInt8>,
+        _ stored: HTTPFields,
+        _ presented: HTTPFields
+    ) -> Bool {
+        guard let left = line(name, stored), let right = line(name, presented) else { return false }
         switch (left, right) {
         case (.none, .none): return true
         case (.some(let left), .some(let right)):
@@ -65,12 +63,19 @@ enum SelectingField {
     }
 
     /// `nil` where there are several lines.
-    private static func single(_ name: String, _ fields: HTTPFields) -> HTTPField?? {
+    private static func line(_ name: UnsafeBufferPointer<UInt8>, _ fields: HTTPFields) -> HTTPField?? {
         var found: HTTPField?
-        for field in fields where field.name.canonicalName == name {
+        for field in fields {
+            var other = field.name.canonicalName
+            guard other.utf8.count == name.count, other.withUTF8({ $0.equalsLowercased(name) }) else { continue }
             if found != nil { return nil }
             found = field
         }
         return .some(found)
+    }
+
+    /// Whether both have the field, with values that mean the same, or neither has it.
+    static func matches(_ canonicalName: String, _ stored: HTTPFields, _ presented: HTTPFields) -> Bool {
+        normalized(canonicalName, in: stored) == normalized(canonicalName, in: presented)
     }
 }

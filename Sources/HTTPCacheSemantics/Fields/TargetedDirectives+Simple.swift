@@ -1,0 +1,87 @@
+/// The Dictionaries that caches meet every day, read in one pass without allocation. RFC 9651 §4.2.2
+extension ResponseDirectives {
+    /// Keys alone, or with an integer, a boolean, a token or a string without escapes, and without parameters; `nil` for everything else, malformed ones
+    /// too, which the general parser then decides.
+    init?(simpleDictionary octets: UnsafeBufferPointer<UInt8>) {
+        self.init()
+        isTargeted = true
+        var scanner = OctetScanner(octets)
+        while scanner.current == 0x20 { scanner.advance() }
+        guard !scanner.isAtEnd else { return nil }
+        while true {
+            guard let key = scanner.dictionaryKey(), let value = scanner.simpleValue() else { return nil }
+            add(UnsafeBufferPointer(rebasing: octets[key]), value)
+            scanner.skipWhitespace()
+            if scanner.isAtEnd { return }
+            guard scanner.current == UInt8(ascii: ",") else { return nil }
+            scanner.advance()
+            scanner.skipWhitespace()
+            // A comma at the end is an error.
+            guard !scanner.isAtEnd else { return nil }
+        }
+    }
+}
+
+extension OctetScanner {
+    /// RFC 9651 §3.1.2: lower case, a digit or `_ - . *`; not beginning with a digit, `_`, `-` or `.`.
+    fileprivate mutating func dictionaryKey() -> Range<Int>? {
+        let start = position
+        guard let first = current, first.isLowerCase || first == UInt8(ascii: "*") else { return nil }
+        while let octet = current, octet.isLowerCase || octet.isDigit || octet.isKeyMark { advance() }
+        return start..<position
+    }
+
+    /// What follows a key; `nil` for anything that is not simple.
+    fileprivate mutating func simpleValue() -> ResponseDirectives.TargetedValue? {
+        guard current == UInt8(ascii: "=") else { return .bool(true) }
+        advance()
+        guard let first = current else { return nil }
+        if first.isDigit { return integer() }
+        switch first {
+        case UInt8(ascii: "?"):
+            advance()
+            guard let value = current, value == UInt8(ascii: "0") || value == UInt8(ascii: "1") else { return nil }
+            advance()
+            return .bool(value == UInt8(ascii: "1"))
+        case UInt8(ascii: "\""):
+            return string()
+        case _ where first.isAlpha || first == UInt8(ascii: "*"):
+            while let octet = current, octet.isTokenOctet || octet == UInt8(ascii: ":") || octet == UInt8(ascii: "/") {
+                advance()
+            }
+            return .other
+        default:
+            return nil
+        }
+    }
+
+    /// Up to 15 digits; a decimal's point ends them and is then in the way. RFC 9651 §3.3.1
+    private mutating func integer() -> ResponseDirectives.TargetedValue? {
+        let start = position
+        var value: Int64 = 0
+        while let octet = current, octet.isDigit {
+            guard position - start < 15 else { return nil }
+            value = value * 10 + Int64(octet &- 0x30)
+            advance()
+        }
+        return .integer(value)
+    }
+
+    private mutating func string() -> ResponseDirectives.TargetedValue? {
+        advance()
+        let start = position
+        while let octet = current, octet != UInt8(ascii: "\"") {
+            guard octet >= 0x20, octet < 0x7F, octet != UInt8(ascii: "\\") else { return nil }
+            advance()
+        }
+        guard !isAtEnd else { return nil }
+        defer { advance() }
+        return .string(UnsafeBufferPointer(rebasing: octets[start..<position]))
+    }
+}
+
+extension UInt8 {
+    fileprivate var isLowerCase: Bool { self &- 0x61 < 26 }
+    /// `_ - . *`
+    fileprivate var isKeyMark: Bool { self == 0x5F || self == 0x2D || self == 0x2E || self == 0x2A }
+}

@@ -1,0 +1,274 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A response as it came, content decoded from its framing.
+struct RawResponse: Sendable {
+    var status: Int
+    /// The status line.
+    var line: String
+    /// Names in their case, values as octets.
+    var fields: [(name: String, value: [UInt8])]
+    var content: [UInt8]
+    /// Whether the content ended as its framing says, and not with the connection.
+    var isComplete: Bool
+
+    var text: String { String(decoding: content, as: UTF8.self) }
+
+    /// All values of a name, with commas between them.
+    subscript(name: String) -> String? {
+        let values = fields.filter { $0.name.lowercased() == name.lowercased() }
+            .map { String(decoding: $0.value, as: UTF8.self) }
+        return values.isEmpty ? nil : values.joined(separator: ", ")
+    }
+}
+
+/// A connection that sends octets as they are and understands as little of HTTP as it must to tell responses apart.
+///
+/// It reads only while somebody waits, so that it can be a slow reader.
+final class RawClient: Sendable {
+    enum Failure: Error {
+        /// The connection ended where a response was expected.
+        case closed(received: String)
+        case noResponse(String)
+    }
+
+    private let channel: any Channel
+    private let inbox: RawInbox
+
+    private init(channel: any Channel, inbox: RawInbox) {
+        self.channel = channel
+        self.inbox = inbox
+    }
+
+    /// Connects, and closes after the body.
+    ///
+    /// - Parameter receiveBuffer: octets that the system takes for a client that does not read; `nil` for what it likes.
+    static func with<Value>(
+        port: Int,
+        receiveBuffer: Int? = nil,
+        _ body: (RawClient) async throws -> Value
+    ) async throws -> Value {
+        let inbox = RawInbox()
+        var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelOption(.autoRead, value: false)
+            .channelOption(.allowRemoteHalfClosure, value: false)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(RawInboxHandler(inbox: inbox))
+                }
+            }
+        if let receiveBuffer {
+            bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: .init(receiveBuffer))
+        }
+        let channel = try await bootstrap.connect(host: "127.0.0.1", port: port).get()
+        let client = RawClient(channel: channel, inbox: inbox)
+        do {
+            let value = try await body(client)
+            try? await channel.close()
+            return value
+        } catch {
+            try? await channel.close()
+            throw error
+        }
+    }
+
+    /// One request on a connection of its own; the connection is closed after the response.
+    static func send(_ request: String, to port: Int) async throws -> RawResponse {
+        try await with(port: port) { client in
+            try await client.send(request)
+            return try await client.response(isHead: request.hasPrefix("HEAD "))
+        }
+    }
+
+    func send(_ octets: [UInt8]) async throws {
+        try await channel.writeAndFlush(ByteBuffer(bytes: octets))
+    }
+
+    func send(_ text: String) async throws { try await send(Array(text.utf8)) }
+
+    /// Sends no more, and goes on reading.
+    func closeOutput() async throws {
+        try await channel.close(mode: .output)
+    }
+
+    /// Goes away so that the other side notices.
+    func reset() async {
+        channel.reset()
+        try? await channel.closeFuture.get()
+    }
+
+    /// The next octets, at least one; `nil` when the other side has closed.
+    func read() async -> [UInt8]? {
+        if let octets = inbox.take() { return octets }
+        channel.read()
+        return await inbox.next()
+    }
+
+    /// Everything until the other side closes.
+    func readToEnd() async -> [UInt8] {
+        var all: [UInt8] = []
+        while let octets = await read() { all += octets }
+        return all
+    }
+
+    /// The next response, interim ones too.
+    ///
+    /// - Parameter isHead: the request was a HEAD, so there is no content whatever the head says.
+    func response(isHead: Bool = false) async throws -> RawResponse {
+        var received: [UInt8] = []
+        var parser = RawResponseParser(isHead: isHead)
+        while true {
+            if let (response, used) = parser.parse(received, isClosed: false) {
+                inbox.putBack(Array(received[used...]))
+                return response
+            }
+            guard let octets = await read() else {
+                if let (response, _) = parser.parse(received, isClosed: true) { return response }
+                throw Failure.closed(received: String(decoding: received, as: UTF8.self))
+            }
+            received += octets
+        }
+    }
+}
+
+/// Octets that came, and whoever waits for them.
+private final class RawInbox: Sendable {
+    private struct State {
+        var octets: [UInt8] = []
+        var isClosed = false
+        var waiting: CheckedContinuation<[UInt8]?, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    func take() -> [UInt8]? {
+        state.withLock { state in
+            guard !state.octets.isEmpty else { return nil }
+            defer { state.octets = [] }
+            return state.octets
+        }
+    }
+
+    func putBack(_ octets: [UInt8]) {
+        state.withLock { $0.octets = octets + $0.octets }
+    }
+
+    func next() async -> [UInt8]? {
+        await withCheckedContinuation { continuation in
+            let ready: [UInt8]?? = state.withLock { state in
+                if !state.octets.isEmpty {
+                    defer { state.octets = [] }
+                    return .some(state.octets)
+                }
+                if state.isClosed { return .some(nil) }
+                state.waiting = continuation
+                return nil
+            }
+            if let ready { continuation.resume(returning: ready) }
+        }
+    }
+
+    func received(_ octets: [UInt8]) {
+        let waiting = state.withLock { state -> CheckedContinuation<[UInt8]?, Never>? in
+            guard let waiting = state.waiting.take() else {
+                state.octets += octets
+                return nil
+            }
+            return waiting
+        }
+        waiting?.resume(returning: octets)
+    }
+
+    func closed() {
+        state.withLock { state in
+            state.isClosed = true
+            return state.waiting.take()
+        }?.resume(returning: nil)
+    }
+}
+
+private final class RawInboxHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let inbox: RawInbox
+
+    init(inbox: RawInbox) {
+        self.inbox = inbox
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        inbox.received(Array(unwrapInboundIn(data).readableBytesView))
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        inbox.closed()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+}
+
+/// Just enough of HTTP/1 to find a response's end.
+private struct RawResponseParser {
+    let isHead: Bool
+
+    init(isHead: Bool) {
+        self.isHead = isHead
+    }
+
+    mutating func parse(_ octets: [UInt8], isClosed: Bool) -> (RawResponse, used: Int)? {
+        guard let headEnd = end(of: "\r\n\r\n", in: octets, from: 0) else { return nil }
+        let lines = split(Array(octets[..<(headEnd - 4)]))
+        let line = String(decoding: lines.first ?? [], as: UTF8.self)
+        var response = RawResponse(
+            status: line.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0,
+            line: line,
+            fields: lines.dropFirst().map { line in
+                let name = line.prefix { $0 != UInt8(ascii: ":") }
+                let value = line.dropFirst(name.count + 1).drop { $0 == 0x20 }
+                return (String(decoding: name, as: UTF8.self), Array(value))
+            },
+            content: [],
+            isComplete: true
+        )
+        if isHead || response.status < 200 || response.status == 204 || response.status == 304 {
+            return (response, headEnd)
+        }
+        if response["Transfer-Encoding"] == "chunked" {
+            var position = headEnd
+            while let sizeEnd = end(of: "\r\n", in: octets, from: position) {
+                let size = Int(String(decoding: octets[position..<(sizeEnd - 2)], as: UTF8.self), radix: 16) ?? 0
+                guard octets.count >= sizeEnd + size + 2 else { break }
+                response.content += octets[sizeEnd..<(sizeEnd + size)]
+                position = sizeEnd + size + 2
+                if size == 0 { return (response, position) }
+            }
+        } else if let length = response["Content-Length"].flatMap({ Int($0) }) {
+            if octets.count >= headEnd + length {
+                response.content = Array(octets[headEnd..<(headEnd + length)])
+                return (response, headEnd + length)
+            }
+            response.content = Array(octets[headEnd...])
+        } else {
+            response.content = Array(octets[headEnd...])
+            return isClosed ? (response, octets.count) : nil
+        }
+        guard isClosed else { return nil }
+        response.isComplete = false
+        return (response, octets.count)
+    }
+
+    private func end(of text: String, in octets: [UInt8], from start: Int) -> Int? {
+        let wanted = Array(text.utf8)
+        guard octets.count >= start + wanted.count else { return nil }
+        return (start...(octets.count - wanted.count))
+            .first { octets[$0..<($0 + wanted.count)].elementsEqual(wanted) }
+            .map { $0 + wanted.count }
+    }
+
+    private func split(_ octets: [UInt8]) -> [[UInt8]] {
+        octets.split(separator: 0x0A, omittingEmptySubsequences: false).map { Array($0.filter { $0 != 0x0D }) }
+    }
+}

@@ -1,0 +1,277 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// An origin that understands nothing: it keeps the octets it is sent and answers with the octets of a script.
+///
+/// ```swift
+/// try await RawOrigin.with([.answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")]) { origin in
+///     …  // origin.url, then origin.requests
+/// }
+/// ```
+///
+/// Steps are taken in order, one for each request whose head has come whole (and its content, as its framing says), over all connections. A request beyond the
+/// script is answered 500 and counted in ``unscripted``.
+final class RawOrigin: Sendable {
+    /// What it does for one request.
+    enum Step: Sendable {
+        /// Sends octets and keeps the connection.
+        case answer([UInt8])
+        /// Sends octets, then closes the connection, cleanly.
+        case answerAndClose([UInt8])
+        /// Sends octets, then resets the connection.
+        case answerAndReset([UInt8])
+        /// Sends what the function writes, piece by piece, each when the one before was taken.
+        case stream(@Sendable (RawOriginWriter) async throws -> Void)
+        /// Answers when the head has come, without waiting for the content.
+        case early([UInt8])
+        /// Sends nothing, and keeps the connection.
+        case silence
+
+        /// Octets of a text.
+        static func answer(_ text: String) -> Step { .answer(Array(text.utf8)) }
+        /// Octets of a text, then a close.
+        static func answerAndClose(_ text: String) -> Step { .answerAndClose(Array(text.utf8)) }
+        /// Closes the connection without a word.
+        static let hangUp = Step.answerAndClose([])
+        /// `200` with a length and this content; more fields as lines, each with its CRLF.
+        static func ok(_ content: String, fields: String = "") -> Step {
+            .answer("HTTP/1.1 200 OK\r\n\(fields)Content-Length: \(content.utf8.count)\r\n\r\n\(content)")
+        }
+    }
+
+    /// One request as it came.
+    struct Request: Sendable {
+        /// Request line and fields, with the empty line.
+        var head: [UInt8]
+        /// What followed, framing included.
+        var content: [UInt8]
+        /// The connection's number, from 0.
+        var connection: Int
+
+        var text: String { String(decoding: head, as: UTF8.self) }
+        var line: String { String(text.prefix { $0 != "\r\n" }) }
+        var contentText: String { String(decoding: content, as: UTF8.self) }
+
+        /// The values of the field lines of a name, in order.
+        func values(_ name: String) -> [String] {
+            text.split(separator: "\r\n").dropFirst().compactMap { line in
+                let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+                guard parts.count == 2, parts[0].lowercased() == name.lowercased() else { return nil }
+                return String(parts[1].drop { $0 == " " })
+            }
+        }
+    }
+
+    fileprivate struct State {
+        var steps: [Step]
+        var requests: [Request] = []
+        var connections = 0
+        var open: [ObjectIdentifier: any Channel] = [:]
+        var unscripted = 0
+        var waiting: [(count: Int, CheckedContinuation<Void, Never>)] = []
+        var waitingForClose: [CheckedContinuation<Void, Never>] = []
+        var closed = 0
+    }
+
+    private let state: Mutex<State>
+    private let listener: Mutex<(any Channel)?>
+
+    private init(_ steps: [Step]) {
+        state = Mutex(State(steps: steps))
+        listener = Mutex(nil)
+    }
+
+    /// Runs an origin for the duration of the body.
+    static func with<Value>(_ steps: [Step] = [], _ body: (RawOrigin) async throws -> Value) async throws -> Value {
+        let origin = RawOrigin(steps)
+        try await origin.start()
+        do {
+            let value = try await body(origin)
+            await origin.stop()
+            return value
+        } catch {
+            await origin.stop()
+            throw error
+        }
+    }
+
+    var port: Int { listener.withLock { $0?.localAddress?.port ?? 0 } }
+    var authority: String { "127.0.0.1:\(port)" }
+    var url: String { "http://\(authority)" }
+
+    /// What came so far, in the order in which it was answered.
+    var requests: [Request] { state.withLock { $0.requests } }
+    /// Connections taken so far.
+    var connectionCount: Int { state.withLock { $0.connections } }
+    /// Requests for which there was no step.
+    var unscripted: Int { state.withLock { $0.unscripted } }
+
+    /// More steps behind those there are.
+    func script(_ steps: Step...) {
+        state.withLock { $0.steps += steps }
+    }
+
+    /// Returns when this many requests have come.
+    func requests(reach count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isReached = state.withLock { state in
+                if state.requests.count < count { state.waiting.append((count, continuation)) }
+                return state.requests.count >= count
+            }
+            if isReached { continuation.resume() }
+        }
+    }
+
+    /// Returns when a connection has been closed, by whichever side.
+    func connectionCloses() async {
+        await withCheckedContinuation { continuation in
+            let isClosed = state.withLock { state in
+                if state.closed == 0 { state.waitingForClose.append(continuation) }
+                return state.closed > 0
+            }
+            if isClosed { continuation.resume() }
+        }
+    }
+
+    /// Closes what is open and takes no more: the origin is gone, and its port refuses.
+    func stop() async {
+        let channel = listener.withLock { $0.take() }
+        try? await channel?.close()
+        for channel in state.withLock({ Array($0.open.values) }) { try? await channel.close() }
+    }
+
+    private func start() async throws {
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let number = self.opened(channel)
+                    try channel.pipeline.syncOperations.addHandler(RawOriginHandler(origin: self, connection: number))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0)
+            .get()
+        listener.withLock { $0 = channel }
+    }
+
+    private func opened(_ channel: any Channel) -> Int {
+        let id = ObjectIdentifier(channel)
+        channel.closeFuture.whenComplete { _ in
+            let waiting = self.state.withLock { state in
+                state.open[id] = nil
+                state.closed += 1
+                defer { state.waitingForClose = [] }
+                return state.waitingForClose
+            }
+            for continuation in waiting { continuation.resume() }
+        }
+        return state.withLock { state in
+            state.open[id] = channel
+            defer { state.connections += 1 }
+            return state.connections
+        }
+    }
+
+    fileprivate var answersEarly: Bool {
+        state.withLock { if case .early? = $0.steps.first { true } else { false } }
+    }
+
+    fileprivate func received(_ request: Request) -> Step {
+        let (step, waiting) = state.withLock { state in
+            state.requests.append(request)
+            let count = state.requests.count
+            let reached = state.waiting.filter { $0.count <= count }
+            state.waiting.removeAll { $0.count <= count }
+            guard !state.steps.isEmpty else {
+                state.unscripted += 1
+                return (Step.answer("HTTP/1.1 500 Unscripted\r\nContent-Length: 0\r\n\r\n"), reached)
+            }
+            return (state.steps.removeFirst(), reached)
+        }
+        for (_, continuation) in waiting { continuation.resume() }
+        return step
+    }
+}
+
+/// Sends octets on a connection of a ``RawOrigin``.
+struct RawOriginWriter: Sendable {
+    fileprivate let channel: any Channel
+
+    /// Returns when the system has taken the octets; throws when the connection is gone.
+    func write(_ octets: [UInt8]) async throws {
+        try await channel.writeAndFlush(ByteBuffer(bytes: octets))
+    }
+
+    /// Returns when the system has taken the text.
+    func write(_ text: String) async throws { try await write(Array(text.utf8)) }
+
+    func close() async { try? await channel.close() }
+}
+
+private final class RawOriginHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let origin: RawOrigin
+    private let connection: Int
+    private var received: [UInt8] = []
+
+    init(origin: RawOrigin, connection: Int) {
+        self.origin = origin
+        self.connection = connection
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        received += Array(unwrapInboundIn(data).readableBytesView)
+        while let request = next() { perform(origin.received(request), context.channel) }
+    }
+
+    private func next() -> RawOrigin.Request? {
+        guard let headEnd = end(of: "\r\n\r\n", from: 0) else { return nil }
+        var request = RawOrigin.Request(head: Array(received[..<headEnd]), content: [], connection: connection)
+        var contentEnd = headEnd
+        if !origin.answersEarly {
+            if let length = request.values("content-length").first.flatMap({ Int($0) }) {
+                contentEnd = headEnd + length
+            } else if request.values("transfer-encoding").contains("chunked") {
+                let last = received[headEnd...].starts(with: Array("0\r\n\r\n".utf8)) ? headEnd + 5 : nil
+                guard let end = last ?? end(of: "\r\n0\r\n\r\n", from: headEnd) else { return nil }
+                contentEnd = end
+            }
+        }
+        guard received.count >= contentEnd else { return nil }
+        request.content = Array(received[headEnd..<contentEnd])
+        received.removeSubrange(..<contentEnd)
+        return request
+    }
+
+    private func end(of text: String, from start: Int) -> Int? {
+        let wanted = Array(text.utf8)
+        guard received.count >= start + wanted.count else { return nil }
+        return (start...(received.count - wanted.count))
+            .first { received[$0..<($0 + wanted.count)].elementsEqual(wanted) }
+            .map { $0 + wanted.count }
+    }
+
+    private func perform(_ step: RawOrigin.Step, _ channel: any Channel) {
+        switch step {
+        case .answer(let octets), .early(let octets):
+            channel.writeAndFlush(ByteBuffer(bytes: octets), promise: nil)
+        case .answerAndClose(let octets):
+            channel.writeAndFlush(ByteBuffer(bytes: octets)).whenComplete { _ in channel.close(promise: nil) }
+        case .answerAndReset(let octets):
+            channel.writeAndFlush(ByteBuffer(bytes: octets)).whenComplete { _ in channel.reset() }
+        case .stream(let write):
+            Task {
+                do {
+                    try await write(RawOriginWriter(channel: channel))
+                } catch {
+                    try? await channel.close()
+                }
+            }
+        case .silence:
+            break
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HoldfastGateway
+import HoldfastTesting
+import Logging
+import NIOCore
+import NIOPosix
+
+/// A gateway on a free port, in front of an origin, with a store in memory and a clock that is moved by hand.
+struct RunningGateway: Sendable {
+    let server: GatewayServer
+    let engine: CacheEngine
+    let transport: OriginTransport
+    let store: InMemoryResponseStore
+    let clock: ManualClock
+    let port: Int
+
+    /// Runs a gateway for the duration of the body.
+    static func with<Value>(
+        origin: String,
+        mode: OfflineMode = .automatic,
+        configure: (inout GatewayConfiguration) -> Void = { _ in },
+        configureTransport: (inout OriginTransport.Configuration) -> Void = { _ in },
+        _ body: (RunningGateway) async throws -> Value
+    ) async throws -> Value {
+        let group = MultiThreadedEventLoopGroup.singleton
+        let logger = Logger(label: "gateway") { _ in SwiftLogNoOpLogHandler() }
+        var configuration = GatewayConfiguration(origin: try GatewayOrigin(origin), port: 0)
+        configure(&configuration)
+        var transportConfiguration = OriginTransport.Configuration()
+        transportConfiguration.origin = configuration.origin
+        configureTransport(&transportConfiguration)
+        let transport = try OriginTransport(configuration: transportConfiguration, group: group, logger: logger)
+        let store = InMemoryResponseStore()
+        let clock = ManualClock()
+        let engine = CacheEngine(
+            store: store,
+            transport: transport,
+            policy: CachePolicy(kind: .shared),
+            credentialSecret: Array(repeating: 7, count: 32),
+            mode: mode,
+            clock: clock,
+            logger: logger
+        )
+        let server = GatewayServer(
+            configuration: configuration,
+            engine: engine,
+            group: group,
+            clock: clock,
+            logger: logger
+        )
+        let address = try await server.start()
+        let gateway = RunningGateway(
+            server: server,
+            engine: engine,
+            transport: transport,
+            store: store,
+            clock: clock,
+            port: address.port
+        )
+        let outcome: Result<Value, any Error>
+        do {
+            outcome = .success(try await body(gateway))
+        } catch {
+            outcome = .failure(error)
+        }
+        await server.stop()
+        await engine.shutDown()
+        await transport.shutDown()
+        return try outcome.get()
+    }
+
+    /// One request on a connection of its own.
+    func send(_ request: String) async throws -> RawResponse {
+        try await RawClient.send(request, to: port)
+    }
+
+    /// A GET on a connection of its own; more fields as lines, each with its CRLF.
+    func get(_ target: String, fields: String = "") async throws -> RawResponse {
+        try await send("GET \(target) HTTP/1.1\r\nHost: gateway.example\r\n\(fields)\r\n")
+    }
+}
