@@ -174,3 +174,25 @@ import Testing
         #expect(await code == .originUnreachable)
     }
 }
+
+/// What is sent in the background is nobody's request in particular.
+@Suite struct BackgroundRequestTests {
+    private let url = EngineFixture.url
+
+    @Test func theCallersRangeAndConditionsStayOut() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(
+            url,
+            .ok("0123456789", fields: [.cacheControl: "max-age=60, stale-while-revalidate=600"]),
+            .fresh("new")
+        )
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(61))
+        let part = try await fixture.get(url, [.range: "bytes=0-1", .ifNoneMatch: "\"other\""])
+        #expect(part.text == "01")
+        try await fixture.untilStored("new")
+        let sent = try #require(fixture.transport.requests.last).headerFields
+        #expect(sent[.range] == nil)
+        #expect(sent[.ifNoneMatch] == nil)
+    }
+}

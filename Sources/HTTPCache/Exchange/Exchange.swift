@@ -41,7 +41,7 @@ struct Exchange {
             var action = machine.lookedUp(candidates)
             while case .serve(let serve) = action {
                 if let response = await self.serve(serve) {
-                    if let refresh = serve.refresh { self.refresh(refresh, storedSuccess: serve.stored, fence) }
+                    if serve.isToBeRefreshed { refresh(serve.stored, fence) }
                     return response
                 }
                 action = machine.bodyGone(serve.stored, among: candidates)
@@ -104,8 +104,10 @@ struct Exchange {
         switch machine.originFailed(awayError) {
         case .serve(let serve): return serve
         case .fetch: return nil
-        case .refuse(let refusal):
+        case .refuse(var refusal):
             if engine.origins.admits(origin) { return nil }
+            // Nobody was asked: an offline miss. DESIGN: the offline contract
+            refusal.status = 504
             throw refusal
         }
     }
@@ -118,11 +120,7 @@ struct Exchange {
     }
 
     /// Renews a stored response that was served, without anybody waiting for it.
-    private func refresh(
-        _ fetch: ExchangeMachine.Fetch,
-        storedSuccess: StoredResponse,
-        _ fence: InvalidationSequence
-    ) {
+    private func refresh(_ stored: StoredResponse, _ fence: InvalidationSequence) {
         let origin = Origin(key.components.target)
         // Content that is read once is the caller's; an origin that fails or is busy is left alone.
         guard request.isReplayable, engine.mode != .offline, engine.throttle.recent(key, at: now) == nil,
@@ -131,7 +129,9 @@ struct Exchange {
         guard let fill = engine.fills.admitInBackground(key, fence: fence) else {
             return engine.origins.leave(origin)
         }
+        let (presented, fetch) = machine.refresh(of: stored)
         var request = request
+        request.head = presented
         request.onInformational = nil
         let fetcher = Fetcher(
             engine: engine,
@@ -140,7 +140,7 @@ struct Exchange {
             key: key,
             fetch: fetch,
             fence: fence,
-            storedSuccess: storedSuccess
+            storedSuccess: stored
         )
         fill.start { await fetcher.run($0, hasPlace: true) }
     }
@@ -303,10 +303,10 @@ struct Exchange {
 }
 
 extension CacheRequest {
-    /// Whether it can be sent again without its caller: a safe method, and content that is in memory.
+    /// Whether it can be sent again without its caller: it changes nothing, and its content is in memory.
     var isReplayable: Bool {
         if case .stream = body { return false }
-        return head.method.isSafe
+        return head.method.isSafe || isContentKeyed
     }
 
     /// Whether another caller's fetch can be this one's: nothing in the request asks for a part, or for a 304 of its own.

@@ -27,8 +27,8 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
     public var code: Code
     /// What failed, on what, and what to do next; without query values or credentials.
     public var message: String
-    /// The status a gateway answers with: 504 where there was no answer (in time), 502 for a wrong one, 503 when overloaded or shut
-    /// down, 400 for a target that is none. RFC 9110 §15.6
+    /// The status a gateway answers with: 504 where nobody may be asked or the origin was silent, 502 where it refused, hung up or sent no HTTP, 503 when
+    /// overloaded or shut down, 400 for a target that is none. RFC 9110 §15.6
     public var status: Int
     /// How the exchange ended, in the words of RFC 9211.
     public var outcome: CacheOutcome

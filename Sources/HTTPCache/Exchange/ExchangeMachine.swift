@@ -11,8 +11,8 @@ package struct ExchangeMachine: Sendable {
         package var stored: StoredResponse
         package var freshness: Freshness
         package var outcome: CacheOutcome
-        /// To be sent in the background, so that the next caller is served something newer.
-        package var refresh: Fetch?
+        /// To be renewed in the background, so that the next caller is served something newer.
+        package var isToBeRefreshed = false
     }
 
     /// A request to the origin, and why.
@@ -94,13 +94,13 @@ package struct ExchangeMachine: Sendable {
             switch reuse.decision {
             case .fresh:
                 var served = serve(stored, reuse)
-                if isToBeRefreshed(stored, reuse) { served.refresh = validation(of: stored, reason: .stale) }
+                served.isToBeRefreshed = isToBeRefreshed(stored, reuse)
                 return .serve(served)
             case .staleAllowed: return .serve(serve(stored, reuse))
             case .staleWhileRevalidate:
                 var served = serve(stored, reuse)
                 served.outcome.detail = .staleWhileRevalidate
-                served.refresh = validation(of: stored, reason: .stale)
+                served.isToBeRefreshed = true
                 return .serve(served)
             case .validate(let reason):
                 return policy.isOnlyIfCached(request)
@@ -149,8 +149,8 @@ package struct ExchangeMachine: Sendable {
             ExchangeError(
                 code: .originUnreachable,
                 message: transportError?.message ?? "'\(request.origin)' could not be reached.",
-                // An origin that hangs up or has no valid certificate did answer, wrongly. RFC 9110 §15.6.3
-                status: transportError?.code == .connectionClosed || transportError?.code == .tls ? 502 : 504,
+                // Silence is 504; an origin that refuses or hangs up said something, if nothing valid. RFC 9110 §15.6.3, §15.6.5
+                status: transportError?.code == .timeout ? 504 : 502,
                 outcome: CacheOutcome(forward: selected == nil ? .uriMiss : .stale, detail: .offline),
                 cause: error
             )
@@ -210,6 +210,25 @@ package struct ExchangeMachine: Sendable {
         let freshness = reuse.freshness
         return Double(freshness.age.milliseconds) >= Double(freshness.lifetime.milliseconds) * eagerRefresh
             && !policy.isImmutable(stored.head)
+    }
+
+    /// What renews a stored response that was served, as a request of nobody in particular: without the caller's conditions and ranges.
+    ///
+    /// - Returns: that request, and what is sent for it.
+    package func refresh(of stored: StoredResponse) -> (presented: HTTPRequest, fetch: Fetch) {
+        var request = request
+        for name in [HTTPField.Name.ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince, .ifRange, .range] {
+            request.headerFields[fields: name] = []
+        }
+        let conditional = request.method.isSafe ? policy.validationRequest(for: stored.head, request: request) : nil
+        let fetch = Fetch(
+            request: conditional ?? request,
+            validating: conditional == nil ? nil : stored,
+            reason: .stale,
+            selected: stored,
+            mayStandIn: true
+        )
+        return (request, fetch)
     }
 
     /// The stored response, where it may answer without asking the origin, however stale.

@@ -81,8 +81,8 @@ extension CacheEngine {
 
     /// Asks once for what failed last, so that the answer renews what is stored; where that was no GET, for the head of `/`.
     private func probe(_ origin: Origin) async {
-        // No socket is opened in this mode, not even to look.
-        guard mode != .offline, origins.isAway(origin) else { return }
+        // Offline no socket is opened, not even to look; in the other modes the breaker counts for nobody.
+        guard mode == .automatic, origins.isAway(origin) else { return }
         var request =
             origins.probe(origin)
             ?? CacheRequest(
