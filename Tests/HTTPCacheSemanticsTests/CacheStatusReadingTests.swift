@@ -96,7 +96,15 @@ struct CacheStatusReadingTests {
         #expect(result.count == 4)
     }
 
-    @Test func aMalformedFieldGivesWay() {
+    @Test(arguments: ["=", "", " ", "good; hit,"])
+    func aMalformedFieldGivesWay(value: String) {
+        let upstream = fields([("Cache-Status", value), ("X", "1")])
+        let result = CacheOutcome(isHit: true).appended(to: upstream)
+        #expect(CacheStatus(result).members.map(\.cache) == ["holdfast"])
+        #expect(result.count == 2)
+    }
+
+    @Test func oneMalformedLineIsEnough() {
         let upstream = fields([("Cache-Status", "good; hit"), ("X", "1"), ("Cache-Status", "=")])
         let result = CacheOutcome(isHit: true).appended(to: upstream)
         #expect(CacheStatus(result).members.map(\.cache) == ["holdfast"])
