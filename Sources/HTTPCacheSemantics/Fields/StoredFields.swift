@@ -51,10 +51,9 @@ struct StoredFields {
             case 13 where lastModified == nil && name == "last-modified":
                 lastModified = field.withUnsafeBytesOfValue { HTTPDate.parse($0, reference: received) }
             default:
-                break
-            }
-            if lengths & (1 << UInt64(name.utf8.count & 63)) != 0, ResponseDirectives.isListed(name, targeted) {
-                hasTargeted = true
+                if lengths & (1 << UInt64(name.utf8.count & 63)) != 0, ResponseDirectives.isListed(name, targeted) {
+                    hasTargeted = true
+                }
             }
         }
         // Parsed only where there is one, so that others do not pay for it.

@@ -106,11 +106,10 @@ extension CachePolicy {
         var hasSecondAge = false
         var mayWithhold = false
         for index in result.indices {
-            let field = result[index]
-            let name = field.name.canonicalName
+            let name = result[index].name.canonicalName
             switch name.utf8.count {
             case 13 where name == "cache-control":
-                mayWithhold = mayWithhold || field.withUnsafeBytesOfValue { $0.mayQualifyNoCache }
+                mayWithhold = mayWithhold || result[index].withUnsafeBytesOfValue { $0.mayQualifyNoCache }
             case 3 where name == "age":
                 hasSecondAge = ageIndex != nil
                 ageIndex = ageIndex ?? index
