@@ -22,6 +22,9 @@ struct StoredFields {
     ///   - received: for dates with two-digit years.
     ///   - targeted: the names of targeted fields, in lower case. RFC 9213 §2.2
     init(_ fields: HTTPFields, received: Timestamp, targeted: [String]) {
+        // One bit for each length that a listed name has, so that a field of another length costs no comparison.
+        var lengths: UInt64 = 0
+        for name in targeted { lengths |= 1 << UInt64(name.utf8.count & 63) }
         var hasTargeted = false
         var hasDate = false
         var hasAge = false
@@ -48,9 +51,10 @@ struct StoredFields {
             case 13 where lastModified == nil && name == "last-modified":
                 lastModified = field.withUnsafeBytesOfValue { HTTPDate.parse($0, reference: received) }
             default:
-                break
+                if lengths & (1 << UInt64(name.utf8.count & 63)) != 0, ResponseDirectives.isListed(name, targeted) {
+                    hasTargeted = true
+                }
             }
-            if !targeted.isEmpty, ResponseDirectives.isListed(name, targeted) { hasTargeted = true }
         }
         // Parsed only where there is one, so that others do not pay for it.
         if hasTargeted, let found = ResponseDirectives(targeted: targeted, in: fields) {

@@ -106,11 +106,10 @@ extension CachePolicy {
         var hasSecondAge = false
         var mayWithhold = false
         for index in result.indices {
-            let field = result[index]
-            let name = field.name.canonicalName
+            let name = result[index].name.canonicalName
             switch name.utf8.count {
             case 13 where name == "cache-control":
-                mayWithhold = mayWithhold || field.withUnsafeBytesOfValue { $0.mayQualifyNoCache }
+                mayWithhold = mayWithhold || result[index].withUnsafeBytesOfValue { $0.mayQualifyNoCache }
             case 3 where name == "age":
                 hasSecondAge = ageIndex != nil
                 ageIndex = ageIndex ?? index
@@ -144,15 +143,31 @@ extension CachePolicy {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Whether `no-cache=` may be in here: `he=`, which no other directive's name ends in. Nearly every hit is spared the parsing.
+    /// Whether `no-cache=` may be in here: `he=`, which no other directive's name ends in.
+    ///
+    /// Nearly every hit is spared the parsing. Only every third octet is looked at; one that is none of the three rules out all places that cover it.
     fileprivate var mayQualifyNoCache: Bool {
-        guard count > 3 else { return false }
-        for index in 2..<count
-        where self[index] == UInt8(ascii: "=") && self[index - 1].asciiLowercased == UInt8(ascii: "e")
-            && self[index - 2].asciiLowercased == UInt8(ascii: "h")
-        {
-            return true
+        var index = 2
+        while index < count {
+            switch self[index] {
+            case UInt8(ascii: "="):
+                if isNoCacheEnd(before: index) { return true }
+            case UInt8(ascii: "e"), UInt8(ascii: "E"):
+                if isNoCacheEnd(before: index + 1) { return true }
+            case UInt8(ascii: "h"), UInt8(ascii: "H"):
+                if isNoCacheEnd(before: index + 2) { return true }
+            default:
+                break
+            }
+            index += 3
         }
-        return false
+        // The last one or two octets of which no third one was looked at.
+        return count >= 3 && (isNoCacheEnd(before: count - 1) || isNoCacheEnd(before: count - 2))
+    }
+
+    private func isNoCacheEnd(before index: Int) -> Bool {
+        index >= 2 && index < count && self[index] == UInt8(ascii: "=")
+            && self[index - 1].asciiLowercased == UInt8(ascii: "e")
+            && self[index - 2].asciiLowercased == UInt8(ascii: "h")
     }
 }

@@ -32,7 +32,7 @@ extension CachePolicy {
         let extensions = extensions(of: stored, fields.directives, staleness: staleness)
         let forbidding = forbidding(prohibition, isPermitted: extensions.whileRevalidate || extensions.ifError)
         return Reuse(
-            decision: decision(stored, fields.directives, wishes, freshness, prohibition, extensions, isForOthers),
+            decision: decision(stored, fields, wishes, freshness, prohibition, extensions, isForOthers),
             freshness: freshness,
             staleUse: staleUse(forbidding),
             allowsStaleOnError: !stored.isInvalidated && forbidding == nil
@@ -86,7 +86,7 @@ extension CachePolicy {
         var ifError: Bool
     }
 
-    private func prohibition(_ directives: borrowing ResponseDirectives, _ stored: StoredResponseHead) -> Prohibition? {
+    private func prohibition(_ directives: ResponseDirectives, _ stored: StoredResponseHead) -> Prohibition? {
         if stored.explicitExpiry != nil { return nil }
         if directives.mustRevalidate { return .mustRevalidate }
         if directives.forbidsUnvalidatedUse { return .noCache }
@@ -107,7 +107,7 @@ extension CachePolicy {
 
     private func extensions(
         of stored: StoredResponseHead,
-        _ directives: borrowing ResponseDirectives,
+        _ directives: ResponseDirectives,
         staleness: Int64
     ) -> StaleExtensions {
         // A capped error would otherwise live on for as long as its origin likes, stale.
@@ -123,7 +123,7 @@ extension CachePolicy {
 
     private func decision(
         _ stored: StoredResponseHead,
-        _ directives: borrowing ResponseDirectives,
+        _ fields: StoredFields,
         _ wishes: RequestDirectives,
         _ freshness: Freshness,
         _ prohibition: Prohibition?,
@@ -147,8 +147,8 @@ extension CachePolicy {
             }
         }
         if stored.explicitExpiry == nil,
-            directives.forbidsUnvalidatedUse || directives.forbidsStorage
-                || (kind == .shared && directives.isWhollyPrivate)
+            fields.directives.forbidsUnvalidatedUse || fields.directives.forbidsStorage
+                || (kind == .shared && fields.directives.isWhollyPrivate)
         {
             return .validate(.responseNoCache)
         }
