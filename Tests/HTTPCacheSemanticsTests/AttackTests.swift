@@ -84,18 +84,27 @@ struct AttackTests {
 
     // Set-Cookie.
 
+    /// Mutant: `storesSetCookie` is `true` unless told otherwise.
+    @Test func aCookieIsNotSharedUnlessThePolicyWasToldTo() {
+        for value in ["public, max-age=60", "s-maxage=60", "max-age=60"] {
+            let pairs = [("Cache-Control", value), ("Set-Cookie", "session=secret")]
+            #expect(decide(.shared, pairs) == .forbidden(.setCookie))
+        }
+    }
+
     /// Mutant: `audience` without its line about `setsCookie` in a shared cache.
     @Test func aCookieIsSharedOnlyWithPublicOrSMaxage() {
+        let policy = CachePolicy(kind: .shared, storesSetCookie: true)
         let cookie = ("Set-Cookie", "session=secret")
         for value in [
             "max-age=60", "max-age=60, must-revalidate", "max-age=60, no-cache=\"set-cookie\"", "max-age=60, immutable",
         ] {
-            #expect(decide(.shared, [("Cache-Control", value), cookie]) == .forbidden(.setCookie))
+            #expect(decide(policy, [("Cache-Control", value), cookie]) == .forbidden(.setCookie))
         }
-        #expect(decide(.shared, [("Cache-Control", "public, max-age=60"), cookie]) == .shared)
+        #expect(decide(policy, [("Cache-Control", "public, max-age=60"), cookie]) == .shared)
         // A targeted field is what counts, here as everywhere.
         let targeted = [("Cache-Control", "public, max-age=60"), ("CDN-Cache-Control", "max-age=60"), cookie]
-        #expect(decide(.shared, targeted) == .forbidden(.setCookie))
+        #expect(decide(policy, targeted) == .forbidden(.setCookie))
     }
 
     /// Mutant: `updated` appends every field of the update at once.

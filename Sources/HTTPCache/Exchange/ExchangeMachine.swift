@@ -78,7 +78,8 @@ package struct ExchangeMachine: Sendable {
     package mutating func lookedUp(_ candidates: [StoredResponse]) -> Action {
         // What an earlier lookup found may be gone.
         selected = nil
-        guard let index = policy.selectVariant(from: candidates.map(\.head), for: selecting, at: now) else {
+        let index = policy.selectVariant(among: candidates.count, for: selecting, at: now) { candidates[$0].head }
+        guard let index else {
             return missed(candidates.isEmpty ? .uriMiss : .varyMiss)
         }
         let stored = candidates[index]
@@ -306,8 +307,9 @@ package struct ExchangeMachine: Sendable {
         ExchangeError(
             code: .staleForbidden,
             message:
-                "The stored response for '\(request.redactedTarget)' is stale, its '\(directive)' forbids using it without "
-                + "validation, and the origin \(cause == nil ? "may not be asked" : "could not be reached").",
+                "The stored response for '\(request.redactedTarget)' may not be used without validation "
+                + "(\(directive == "cookie" ? "the request has a 'Cookie', and it was made for others" : "'\(directive)'")), "
+                + "and the origin \(cause == nil ? "may not be asked" : "could not be reached").",
             status: 504,
             outcome: CacheOutcome(forward: .stale, detail: .offline),
             cause: cause

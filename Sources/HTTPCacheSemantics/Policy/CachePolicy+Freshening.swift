@@ -54,7 +54,7 @@ extension CachePolicy {
         let setsCookie = update.contains(.setCookie)
         // Appended without it first: whether it may stay depends on the directives of the whole.
         result.fields.append(contentsOf: update.filter { $0.name != .setCookie })
-        if setsCookie, kind == .private || directives(of: result.fields).allowsSharing {
+        if setsCookie, kind == .private || (storesSetCookie && directives(of: result.fields).allowsSharing) {
             result.fields.removeAll { $0.name == .setCookie }
             result.fields.append(contentsOf: update.filter { $0.name == .setCookie })
         }

@@ -34,7 +34,7 @@ public enum StorageRefusal: String, Sendable, Hashable {
     case notExplicit
     /// `Vary: *`, or a `Vary` that cannot be read.
     case varyAny
-    /// `Set-Cookie` in a shared cache, without `public` or `s-maxage`.
+    /// `Set-Cookie` in a shared cache that was not told to store it, or without `public` and `s-maxage`.
     case setCookie
 }
 
@@ -130,7 +130,7 @@ extension CachePolicy {
         switch kind {
         case .shared:
             if hasCredentials && !allowsSharing && !directives.mustRevalidate { return .forbidden(.authorization) }
-            if setsCookie && !allowsSharing { return .forbidden(.setCookie) }
+            if setsCookie && !(storesSetCookie && allowsSharing) { return .forbidden(.setCookie) }
             return .shared
         case .private:
             guard hasCredentials else { return .shared }

@@ -41,6 +41,10 @@ public struct CachePolicy: Sendable, Hashable {
     /// The first that a response has, that is not empty and well-formed, alone decides; the others of the list and `Cache-Control` then say nothing. At most 4,096
     /// octets of one field are read; a longer one counts as malformed.
     public var targetedFields: [String]
+    /// Whether a shared cache stores a response with `Set-Cookie` where it says `public` or has `s-maxage`; without either it never does.
+    ///
+    /// `false` unless told otherwise: a cookie that one client was given, given to all, is a session shared by strangers. A private cache stores them for their principal.
+    public var storesSetCookie: Bool
 
     /// Makes a policy.
     ///
@@ -49,18 +53,21 @@ public struct CachePolicy: Sendable, Hashable {
     ///   - heuristicFraction: see ``heuristicFraction``.
     ///   - maximumHeuristicLifetime: seconds.
     ///   - maximumErrorLifetime: seconds; see ``maximumErrorLifetime``.
+    ///   - storesSetCookie: see ``storesSetCookie``.
     ///   - targetedFields: names in any case; `nil` means `CDN-Cache-Control` in a shared cache and none in a private one.
     public init(
         kind: CacheKind,
         heuristicFraction: Double = 0.1,
         maximumHeuristicLifetime: Int64 = 86_400,
         maximumErrorLifetime: Int64 = 60,
+        storesSetCookie: Bool = false,
         targetedFields: [String]? = nil
     ) {
         self.kind = kind
         self.heuristicFraction = heuristicFraction
         self.maximumHeuristicLifetime = maximumHeuristicLifetime
         self.maximumErrorLifetime = maximumErrorLifetime
+        self.storesSetCookie = storesSetCookie
         self.targetedFields =
             targetedFields?.map { $0.lowercased() } ?? (kind == .shared ? ["cdn-cache-control"] : [])
     }
