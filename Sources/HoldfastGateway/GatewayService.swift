@@ -23,7 +23,8 @@ struct GatewayService: Sendable {
                 let request = try await cacheRequest(head, from: client, content: content, sink)
                 response = try await engine.respond(to: request)
             } catch let error as ExchangeError {
-                return try await send(Problem(error), to: sink)
+                let problem = error.refusedContent.map { Problem($0) } ?? Problem(error)
+                return try await send(problem, to: sink)
             } catch let refusal as MessageRefusal {
                 return try await send(Problem(refusal), to: sink)
             } catch let problem as Refused {
@@ -166,6 +167,16 @@ extension Problem {
         detail: "'OPTIONS *' asks this gateway and no resource of the origin's. Ask for a path.",
         outcome: CacheOutcome(detail: CacheOutcome.Detail("refused"))
     )
+}
+
+extension ExchangeError {
+    /// Why the client's content could not be forwarded, where that is what the exchange failed for.
+    fileprivate var refusedContent: MessageRefusal? {
+        if let refusal = cause as? MessageRefusal { return refusal }
+        // What an origin sends is refused too, as `protocolViolation`: that is not the client's fault.
+        guard let error = cause as? TransportError, error.code == .cancelled else { return nil }
+        return error.cause as? MessageRefusal
+    }
 }
 
 extension BodyStream {
