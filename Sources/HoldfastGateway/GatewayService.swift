@@ -55,6 +55,7 @@ struct GatewayService: Sendable {
         _ sink: some ResponseSink
     ) async throws -> CacheRequest {
         guard head.target != "*" else { throw Refused(problem: .asterisk) }
+        let fields = try forwardedFields(head)
         let isPreserving = configuration.preservesHost && head.authority != nil
         let origin = configuration.origin
         var request = CacheRequest(
@@ -63,7 +64,7 @@ struct GatewayService: Sendable {
                 scheme: origin.scheme,
                 authority: isPreserving ? head.authority : origin.authority,
                 path: origin.pathPrefix + head.target,
-                headerFields: ForwardedFields.ofRequest(head.fields)
+                headerFields: fields
             )
         )
         request.head.headerFields.append(
@@ -86,6 +87,17 @@ struct GatewayService: Sendable {
         }
         request.body = try await body(of: head, content, sink)
         return request
+    }
+
+    /// The fields that pass; `Max-Forwards` counts down. RFC 9110 §7.6.2
+    private func forwardedFields(_ head: RequestHead) throws -> HTTPFields {
+        var fields = ForwardedFields.ofRequest(head.fields)
+        guard ["OPTIONS", "TRACE"].contains(head.method.rawValue), let text = fields[.maxForwards],
+            text.utf8.allSatisfy(\.isDigit), let count = Int(text)
+        else { return fields }
+        guard count > 0 else { throw Refused(problem: .lastForward) }
+        fields[.maxForwards] = String(count - 1)
+        return fields
     }
 
     private func body(
@@ -158,6 +170,14 @@ extension Problem {
         status: 500,
         detail: "The exchange ended in a way it should not. The gateway's log has more.",
         outcome: CacheOutcome()
+    )
+
+    fileprivate static let lastForward = Problem(
+        code: "last-forward",
+        title: "The request may not be forwarded",
+        status: 501,
+        detail: "'Max-Forwards: 0' asks this gateway itself, which describes no resources of its own.",
+        outcome: CacheOutcome(detail: CacheOutcome.Detail("refused"))
     )
 
     fileprivate static let asterisk = Problem(

@@ -205,4 +205,17 @@ struct ForwardingTests {
             }
         }
     }
+
+    @Test("Max-Forwards counts down, and stops at 0", arguments: ["OPTIONS", "TRACE"])
+    func countsForwards(method: String) async throws {
+        try await RawOrigin.with([.ok("a")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                _ = try await gateway.send("\(method) / HTTP/1.1\r\nHost: g\r\nMax-Forwards: 7\r\n\r\n")
+                #expect(origin.requests.first?.values("Max-Forwards") == ["6"])
+                let last = try await gateway.send("\(method) / HTTP/1.1\r\nHost: g\r\nMax-Forwards: 0\r\n\r\n")
+                #expect(last.status == 501)
+                #expect(origin.requests.count == 1)
+            }
+        }
+    }
 }

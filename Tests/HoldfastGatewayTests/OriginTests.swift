@@ -173,6 +173,23 @@ struct OriginTests {
         }
     }
 
+    /// Mutant: `isUnsent` never set, so that a POST fails on a connection that this side had closed.
+    @Test("A kept connection is closed in time, and the next request, a POST too, takes a new one") func forgetsKept()
+        async throws
+    {
+        try await RawOrigin.with([.ok("a"), .ok("b")]) { origin in
+            try await RunningGateway.with(
+                origin: origin.url,
+                configureTransport: { $0.idleTimeout = .milliseconds(1) }
+            ) { gateway in
+                _ = try await gateway.get("/a")
+                let response = try await gateway.send("POST / HTTP/1.1\r\nHost: g\r\nContent-Length: 1\r\n\r\nx")
+                #expect(response.text == "b")
+                await origin.connectionCloses()
+            }
+        }
+    }
+
     @Test("A new connection that dies is not tried again") func doesNotRepeatTwice() async throws {
         try await RawOrigin.with([.hangUp, .ok("never")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in

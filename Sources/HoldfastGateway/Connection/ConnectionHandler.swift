@@ -213,7 +213,8 @@ final class ConnectionHandler: ChannelInboundHandler {
         guard delimiting == nil, let request, request.minorVersion > 0, head.status.code != 101 else { return }
         var octets = ByteBuffer()
         octets.writeStatusLine(head.status)
-        octets.writeFields(head.headerFields)
+        // RFC 9110 §8.6: no length in what has no content.
+        octets.writeFields(HTTPFields(head.headerFields.filter { $0.name != .contentLength }))
         octets.writeEndOfHead()
         writeAndFlush(octets)
     }
