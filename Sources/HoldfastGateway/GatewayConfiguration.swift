@@ -28,9 +28,9 @@ public struct GatewayConfiguration: Sendable {
 
     /// How long a client may take.
     public struct Timeouts: Sendable, Hashable {
-        /// To begin a request on a connection that had one. 60 s
-        public var keepAlive = Duration.seconds(60)
-        /// To send a request's head whole, from its first octet, or from the connection's beginning. 30 s
+        /// To begin a request: the first, or one more on a connection that is kept. 60 s
+        public var request = Duration.seconds(60)
+        /// To send a request's head whole, from its first octet. 30 s
         public var head = Duration.seconds(30)
         /// To send the next octets of a request's content. 60 s
         public var content = Duration.seconds(60)

@@ -23,7 +23,8 @@ struct GatewayService: Sendable {
                 let request = try await cacheRequest(head, from: client, content: content, sink)
                 response = try await engine.respond(to: request)
             } catch let error as ExchangeError {
-                return try await send(Problem(error), to: sink)
+                let problem = error.refusedContent.map { Problem($0) } ?? Problem(error)
+                return try await send(problem, to: sink)
             } catch let refusal as MessageRefusal {
                 return try await send(Problem(refusal), to: sink)
             } catch let problem as Refused {
@@ -54,6 +55,7 @@ struct GatewayService: Sendable {
         _ sink: some ResponseSink
     ) async throws -> CacheRequest {
         guard head.target != "*" else { throw Refused(problem: .asterisk) }
+        let fields = try forwardedFields(head)
         let isPreserving = configuration.preservesHost && head.authority != nil
         let origin = configuration.origin
         var request = CacheRequest(
@@ -62,7 +64,7 @@ struct GatewayService: Sendable {
                 scheme: origin.scheme,
                 authority: isPreserving ? head.authority : origin.authority,
                 path: origin.pathPrefix + head.target,
-                headerFields: ForwardedFields.ofRequest(head.fields)
+                headerFields: fields
             )
         )
         request.head.headerFields.append(
@@ -85,6 +87,17 @@ struct GatewayService: Sendable {
         }
         request.body = try await body(of: head, content, sink)
         return request
+    }
+
+    /// The fields that pass; `Max-Forwards` counts down. RFC 9110 §7.6.2
+    private func forwardedFields(_ head: RequestHead) throws -> HTTPFields {
+        var fields = ForwardedFields.ofRequest(head.fields)
+        guard ["OPTIONS", "TRACE"].contains(head.method.rawValue), let text = fields[.maxForwards],
+            text.utf8.allSatisfy(\.isDigit), let count = Int(text)
+        else { return fields }
+        guard count > 0 else { throw Refused(problem: .lastForward) }
+        fields[.maxForwards] = String(count - 1)
+        return fields
     }
 
     private func body(
@@ -159,6 +172,14 @@ extension Problem {
         outcome: CacheOutcome()
     )
 
+    fileprivate static let lastForward = Problem(
+        code: "last-forward",
+        title: "The request may not be forwarded",
+        status: 501,
+        detail: "'Max-Forwards: 0' asks this gateway itself, which describes no resources of its own.",
+        outcome: CacheOutcome(detail: CacheOutcome.Detail("refused"))
+    )
+
     fileprivate static let asterisk = Problem(
         code: "asterisk",
         title: "The target is the server itself",
@@ -166,6 +187,16 @@ extension Problem {
         detail: "'OPTIONS *' asks this gateway and no resource of the origin's. Ask for a path.",
         outcome: CacheOutcome(detail: CacheOutcome.Detail("refused"))
     )
+}
+
+extension ExchangeError {
+    /// Why the client's content could not be forwarded, where that is what the exchange failed for.
+    fileprivate var refusedContent: MessageRefusal? {
+        if let refusal = cause as? MessageRefusal { return refusal }
+        // What an origin sends is refused too, as `protocolViolation`: that is not the client's fault.
+        guard let error = cause as? TransportError, error.code == .cancelled else { return nil }
+        return error.cause as? MessageRefusal
+    }
 }
 
 extension BodyStream {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import CommandLineSupport
 
-/// `holdfast`: the request layer from the shell.
+/// `holdfast`: the request layer and the gateway from the shell.
 @main
 struct HoldfastCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -11,7 +11,7 @@ struct HoldfastCommand: AsyncParsableCommand {
             Responses are kept in a store, a folder of your choice, by the rules of HTTP caching (RFC 9111), and answer when the origin \
             cannot be reached. Look into a store with 'cache-dump'.
             """,
-        subcommands: [Get.self]
+        subcommands: [Get.self, Serve.self]
     )
 
     static func main() async {

@@ -46,6 +46,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var writability: EventLoopPromise<Void>?
     /// For what the client owes, and for what it does not take.
     private var deadline: Scheduled<Void>?
+    private var waiting: Waiting?
     private var writeDeadline: Scheduled<Void>?
     /// Tells the present exchange from those before it, whose tasks may still be about.
     private var number: UInt64 = 0
@@ -78,15 +79,11 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     private func connected() {
         guard deadline == nil else { return }
-        wait(for: .head)
         perform(machine.nextRequest())
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let wasBetweenRequests = machine.isBetweenRequests
-        let action = machine.received(unwrapInboundIn(data))
-        if wasBetweenRequests, machine.isIdle { wait(for: .head) }
-        perform(action)
+        perform(machine.received(unwrapInboundIn(data)))
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -134,7 +131,11 @@ final class ConnectionHandler: ChannelInboundHandler {
         case .none:
             break
         case .read:
-            if machine.isBetweenRequests, number > 0 { wait(for: .request) }
+            if machine.isIdle {
+                // A head has one deadline, however many pieces it comes in.
+                let owed = machine.isBetweenRequests ? Waiting.request : .head
+                if waiting != owed { wait(for: owed) }
+            }
             context?.read()
         case .begin(let head):
             begin(head)
@@ -212,7 +213,8 @@ final class ConnectionHandler: ChannelInboundHandler {
         guard delimiting == nil, let request, request.minorVersion > 0, head.status.code != 101 else { return }
         var octets = ByteBuffer()
         octets.writeStatusLine(head.status)
-        octets.writeFields(head.headerFields)
+        // RFC 9110 §8.6: no length in what has no content.
+        octets.writeFields(HTTPFields(head.headerFields.filter { $0.name != .contentLength }))
         octets.writeEndOfHead()
         writeAndFlush(octets)
     }
@@ -320,9 +322,10 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func wait(for waiting: Waiting) {
         guard let context else { return }
         deadline?.cancel()
+        self.waiting = waiting
         let time: TimeAmount =
             switch waiting {
-            case .request: configuration.timeouts.keepAlive.timeAmount
+            case .request: configuration.timeouts.request.timeAmount
             case .head: configuration.timeouts.head.timeAmount
             case .content: configuration.timeouts.content.timeAmount
             case .closing: configuration.timeouts.closing.timeAmount
@@ -333,15 +336,14 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func stopWaiting() {
         deadline?.cancel()
         deadline = nil
+        waiting = nil
     }
 
     private func passed(_ waiting: Waiting) {
         switch waiting {
-        case .head where !machine.isBetweenRequests:
+        case .head, .content:
             perform(machine.timedOut())
-        case .content:
-            perform(machine.timedOut())
-        case .request, .head, .closing:
+        case .request, .closing:
             context?.close(promise: nil)
         }
     }

@@ -22,13 +22,17 @@ struct OriginConnection: Sendable, Equatable {
 
     static func == (lhs: Self, rhs: Self) -> Bool { lhs.channel === rhs.channel }
 
-    /// Sends a head; answers with that of the final response. Fails with ``OriginFailure``.
+    /// Sends a head; what comes back is the head of the final response, to be. Both fail with ``OriginFailure``.
+    ///
+    /// Content is not begun before this returns: where nothing was sent, nothing of it must have been read.
     func begin(
         _ number: UInt64,
         _ request: OriginRequest,
         onInterim: (@Sendable (HTTPResponse) -> Void)?
-    ) -> EventLoopFuture<ResponseHead> {
-        channel.eventLoop.flatSubmit { handler.value.begin(number, request, onInterim: onInterim) }
+    ) async throws -> EventLoopFuture<ResponseHead> {
+        try await channel.eventLoop.submit {
+            try handler.value.begin(number, request, onInterim: onInterim)
+        }.get()
     }
 
     /// Sends the content, as fast as the origin takes it.

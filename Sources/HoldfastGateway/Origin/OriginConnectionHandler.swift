@@ -40,6 +40,8 @@ final class OriginConnectionHandler: ChannelInboundHandler {
     private var deadline: Scheduled<Void>?
     private var connectionError: (any Error)?
     private var isKept = false
+    /// The last exchange that was given up and was not under way: it may be about to begin.
+    private var abandoned: UInt64?
     /// Set when the channel is closed, by whichever side.
     private var isClosed = false
 
@@ -109,11 +111,15 @@ final class OriginConnectionHandler: ChannelInboundHandler {
         _ number: UInt64,
         _ request: OriginRequest,
         onInterim: (@Sendable (HTTPResponse) -> Void)?
-    ) -> EventLoopFuture<ResponseHead> {
+    ) throws -> EventLoopFuture<ResponseHead> {
         isKept = false
         stopWaiting()
         guard let context, !isClosed, exchange == nil else {
-            return eventLoop.makeFailedFuture(OriginFailure(error: hungUp(connectionError), isBeforeAnswer: true))
+            throw OriginFailure(error: hungUp(connectionError), isBeforeAnswer: true, isUnsent: true)
+        }
+        guard abandoned != number else {
+            context.close(promise: nil)
+            throw CancellationError()
         }
         let promise = eventLoop.makePromise(of: ResponseHead.self)
         exchange = Exchange(
@@ -174,7 +180,7 @@ final class OriginConnectionHandler: ChannelInboundHandler {
     }
 
     func abandon(_ number: UInt64) {
-        guard exchange?.number == number else { return }
+        guard exchange?.number == number else { return abandoned = number }
         fail(TransportError(code: .cancelled, message: "The exchange with '\(endpoint)' was given up."))
         exchange = nil
     }

@@ -70,8 +70,8 @@ public final class OriginTransport: Transport {
             do {
                 return try await exchange(message, request, on: connection)
             } catch let failure as OriginFailure {
-                guard failure.isBeforeAnswer, failure.error.code == .connectionClosed, message.isRepeatable,
-                    !Task.isCancelled
+                guard !Task.isCancelled, failure.isUnsent || failure.isBeforeAnswer && message.isRepeatable,
+                    failure.error.code == .connectionClosed
                 else { throw failure.error }
                 logger.debug("Kept connection was dead", metadata: ["origin.authority": "\(message.endpoint)"])
             }
@@ -90,7 +90,7 @@ public final class OriginTransport: Transport {
     ) async throws -> TransportResponse {
         let number = OriginConnection.nextNumber()
         return try await withTaskCancellationHandler {
-            let answer = connection.begin(number, message, onInterim: request.onInformational)
+            let answer = try await connection.begin(number, message, onInterim: request.onInformational)
             let upload = message.body.map { body in
                 // A task of its own: an origin may answer before it has read everything.
                 Task { await connection.upload(body, isChunked: message.isChunked, number) }
@@ -151,6 +151,8 @@ struct OriginFailure: Error {
     var error: TransportError
     /// No octet of an answer had come.
     var isBeforeAnswer: Bool
+    /// No octet of the request had gone: it is anybody's to send.
+    var isUnsent = false
 }
 
 extension TransportError {

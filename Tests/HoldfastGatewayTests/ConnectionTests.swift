@@ -1,0 +1,341 @@
+import HTTPCache
+import HoldfastGateway
+import Testing
+
+@Suite("Client connections, RFC 9112")
+struct ConnectionTests {
+    private static let cacheable = "Cache-Control: max-age=60\r\n"
+
+    @Test("Pipelined requests are answered in order, also behind a slow one") func keepsOrder() async throws {
+        let gate = AsyncStream<Void>.makeStream()
+        let slow = RawOrigin.Step.stream { writer in
+            for await _ in gate.stream { break }
+            try await writer.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nslow")
+        }
+        try await RawOrigin.with([.ok("kept", fields: Self.cacheable), slow, .ok("last")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                _ = try await gateway.get("/kept")
+                try await RawClient.with(port: gateway.port) { client in
+                    try await client.send(
+                        ["/slow", "/kept", "/last"].map { "GET \($0) HTTP/1.1\r\nHost: g\r\n\r\n" }.joined()
+                    )
+                    await origin.requests(reach: 2)
+                    gate.continuation.finish()
+                    var answers: [String] = []
+                    for _ in 0..<3 { answers.append(try await client.response().text) }
+                    #expect(answers == ["slow", "kept", "last"])
+                }
+            }
+        }
+    }
+
+    /// ATTACKS 4, 12. Mutants: `discardContent` not called for GET; `answered` that goes on without the content's end.
+    @Test(
+        "A GET's content is neither forwarded nor taken for a request",
+        arguments: [
+            "Content-Length: 35\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: g\r\n\r\n",
+            "Transfer-Encoding: chunked\r\n\r\n23\r\nGET /smuggled HTTP/1.1\r\nHost: g\r\n\r\n\r\n0\r\n\r\n",
+        ]
+    )
+    func drainsFatGET(content: String) async throws {
+        try await RawOrigin.with([.ok("a", fields: Self.cacheable), .ok("b")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                try await RawClient.with(port: gateway.port) { client in
+                    let fat = "GET /fat HTTP/1.1\r\nHost: g\r\n" + content
+                    try await client.send(fat + fat + "GET /next HTTP/1.1\r\nHost: g\r\n\r\n")
+                    let miss = try await client.response()
+                    #expect(miss["Cache-Status"]?.contains("fwd=uri-miss") == true)
+                    let hit = try await client.response()
+                    #expect(hit["Cache-Status"]?.contains("hit") == true)
+                    #expect(try await client.response().text == "b")
+                }
+                #expect(origin.requests.map(\.line) == ["GET /fat HTTP/1.1", "GET /next HTTP/1.1"])
+                #expect(origin.requests.allSatisfy { $0.content.isEmpty && $0.values("Content-Length").isEmpty })
+            }
+        }
+    }
+
+    @Test("Content beyond what is read for nothing ends the connection") func boundsDiscarding() async throws {
+        try await RawOrigin.with([.ok("a")]) { origin in
+            try await RunningGateway.with(origin: origin.url, configure: { $0.discardedContentLimit = 1000 }) {
+                gateway in
+                try await RawClient.with(port: gateway.port) { client in
+                    try await client.send(
+                        "GET / HTTP/1.1\r\nHost: g\r\nContent-Length: 5000\r\n\r\n"
+                            + String(repeating: "x", count: 2000)
+                    )
+                    #expect(try await client.response().status == 200)
+                    #expect(await client.read() == nil)
+                }
+            }
+        }
+    }
+
+    @Test("100 is said when the content is first wanted, RFC 9110 §10.1.1") func continues() async throws {
+        try await RawOrigin.with([.ok("thanks")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                try await RawClient.with(port: gateway.port) { client in
+                    try await client.send(
+                        "POST / HTTP/1.1\r\nHost: g\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n"
+                    )
+                    #expect(try await client.response().status == 100)
+                    try await client.send("hello")
+                    #expect(try await client.response().text == "thanks")
+                    #expect(origin.requests.first?.contentText == "hello")
+                    #expect(origin.requests.first?.values("Expect") == [])
+                }
+            }
+        }
+    }
+
+    @Test("Where the content is not wanted, no 100 is said and the connection ends") func doesNotContinue() async throws
+    {
+        try await RawOrigin.with([.ok("a")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                try await RawClient.with(port: gateway.port) { client in
+                    try await client.send(
+                        "GET / HTTP/1.1\r\nHost: g\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n"
+                    )
+                    let response = try await client.response()
+                    #expect(response.status == 200)
+                    #expect(response["Connection"] == "close")
+                    #expect(await client.read() == nil)
+                }
+            }
+        }
+    }
+
+    @Test("Chunked content is forwarded, extensions and trailers are not") func forwardsChunks() async throws {
+        try await RawOrigin.with([.ok("a"), .ok("b")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                let response = try await gateway.send(
+                    "POST / HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n5;a=b\r\nhello\r\n1\r\n!\r\n0\r\nX: y\r\n\r\n"
+                )
+                #expect(response.text == "a")
+                let request = try #require(origin.requests.first)
+                #expect(request.values("Transfer-Encoding") == ["chunked"])
+                #expect(
+                    ["6\r\nhello!\r\n0\r\n\r\n", "5\r\nhello\r\n1\r\n!\r\n0\r\n\r\n"].contains(request.contentText)
+                )
+                _ = try await gateway.send("PUT / HTTP/1.1\r\nHost: g\r\nContent-Length: 3\r\n\r\nabc")
+                #expect(origin.requests.last?.values("Content-Length") == ["3"])
+                #expect(origin.requests.last?.contentText == "abc")
+            }
+        }
+    }
+
+    @Test("QUERY is keyed by its content") func keysQuery() async throws {
+        try await RawOrigin.with([.ok("a", fields: Self.cacheable), .ok("b", fields: Self.cacheable)]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                func query(_ content: String) async throws -> String {
+                    try await gateway.send("QUERY / HTTP/1.1\r\nHost: g\r\nContent-Length: 1\r\n\r\n\(content)").text
+                }
+                var answers: [String] = []
+                for content in ["1", "2", "1"] { answers.append(try await query(content)) }
+                #expect(answers == ["a", "b", "a"])
+                #expect(origin.requests.map(\.contentText) == ["1", "2"])
+            }
+        }
+    }
+
+    /// ATTACKS 1–3, 9, 30 by way of the socket; every refusal is in the codec's tests.
+    @Test(
+        "What is no request is refused with a reason, and the connection closed",
+        arguments: [
+            ("GET / HTTP/1.1\r\nHost: g\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nHost: g\r\nX: a\u{0}b\r\n\r\n", 400), ("GET / HTTP/1.1\r\n\r\n", 400),
+            ("GET / HTTP/3.0\r\nHost: g\r\n\r\n", 505),
+            ("GET /" + String(repeating: "a", count: 9000) + " HTTP/1.1\r\nHost: g\r\n\r\n", 414),
+        ]
+    )
+    func refuses(request: String, status: Int) async throws {
+        try await RawOrigin.with { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                try await RawClient.with(port: gateway.port) { client in
+                    try await client.send(request + "GET /smuggled HTTP/1.1\r\nHost: g\r\n\r\n")
+                    let response = try await client.response()
+                    #expect(response.status == status)
+                    #expect(response["Content-Type"] == "application/problem+json")
+                    #expect(response["Cache-Control"] == "no-store")
+                    #expect(response["Cache-Status"] == "holdfast; detail=refused")
+                    #expect(response["Connection"] == "close")
+                    #expect(response.text.contains("\"status\":\(status)"))
+                    #expect(await client.read() == nil)
+                }
+                #expect(origin.connectionCount == 0)
+            }
+        }
+    }
+
+    @Test("Content that turns out malformed is not completed towards the origin") func breaksOffUpload() async throws {
+        try await RawOrigin.with([.ok("never")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                try await RawClient.with(port: gateway.port) { client in
+                    try await client.send(
+                        "POST / HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhelloXX"
+                    )
+                    let response = try await client.response()
+                    #expect(response.status == 400)
+                    #expect(response["Connection"] == "close")
+                }
+                #expect(origin.requests.isEmpty)
+            }
+        }
+    }
+
+    @Test("A client that sends no more still gets its answer") func answersHalfClosed() async throws {
+        try await RawOrigin.with([.ok("a"), .ok("b")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                try await RawClient.with(port: gateway.port) { client in
+                    try await client.send(["/a", "/b"].map { "GET \($0) HTTP/1.1\r\nHost: g\r\n\r\n" }.joined())
+                    try await client.closeOutput()
+                    #expect(try await client.response().text == "a")
+                    #expect(try await client.response().text == "b")
+                    #expect(await client.read() == nil)
+                }
+            }
+        }
+    }
+
+    @Test(
+        "HTTP/1.0 and close",
+        arguments: [
+            ("GET / HTTP/1.0\r\n\r\n", "close"), ("GET / HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n", "close"),
+            ("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "keep-alive"),
+        ]
+    )
+    func announcesPersistence(request: String, connection: String) async throws {
+        try await RawOrigin.with([.ok("a")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                try await RawClient.with(port: gateway.port) { client in
+                    try await client.send(request)
+                    let response = try await client.response()
+                    #expect(response["Connection"] == connection)
+                    #expect(response.text == "a")
+                    if connection == "close" { #expect(await client.read() == nil) }
+                }
+            }
+        }
+    }
+
+    @Test("Content of unknown length: chunked for 1.1, until the close for 1.0") func delimits() async throws {
+        let answer = RawOrigin.Step.answer(
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
+        )
+        try await RawOrigin.with([answer, answer]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                let new = try await gateway.get("/")
+                #expect(new["Transfer-Encoding"] == "chunked")
+                #expect(new.text == "hello")
+                let old = try await gateway.send("GET / HTTP/1.0\r\n\r\n")
+                #expect(old["Transfer-Encoding"] == nil)
+                #expect(old.text == "hello")
+            }
+        }
+    }
+
+    @Test("HEAD has a GET's fields and no content") func answersHEAD() async throws {
+        try await RawOrigin.with([
+            .ok("hello", fields: Self.cacheable), .answer("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n"),
+        ]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                _ = try await gateway.get("/")
+                try await RawClient.with(port: gateway.port) { client in
+                    try await client.send("HEAD / HTTP/1.1\r\nHost: g\r\n\r\nHEAD /b HTTP/1.1\r\nHost: g\r\n\r\n")
+                    let hit = try await client.response(isHead: true)
+                    #expect(hit["Content-Length"] == "5")
+                    #expect(hit["Cache-Status"]?.contains("hit") == true)
+                    let miss = try await client.response(isHead: true)
+                    #expect(miss["Content-Length"] == "7")
+                }
+            }
+        }
+    }
+
+    @Test("A conditional GET is answered 304 from the store, without content") func answersConditional() async throws {
+        try await RawOrigin.with([.ok("hello", fields: Self.cacheable + "ETag: \"v1\"\r\n"), .ok("b")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                _ = try await gateway.get("/")
+                try await RawClient.with(port: gateway.port) { client in
+                    try await client.send("GET / HTTP/1.1\r\nHost: g\r\nIf-None-Match: \"v1\"\r\n\r\n")
+                    let response = try await client.response()
+                    #expect(response.status == 304)
+                    #expect(response["ETag"] == "\"v1\"")
+                    try await client.send("GET /b HTTP/1.1\r\nHost: g\r\n\r\n")
+                    #expect(try await client.response().text == "b")
+                }
+            }
+        }
+    }
+
+    @Test("One connection too many is answered 503") func boundsConnections() async throws {
+        try await RawOrigin.with([.ok("a")]) { origin in
+            try await RunningGateway.with(origin: origin.url, configure: { $0.maximumConnections = 1 }) { gateway in
+                try await RawClient.with(port: gateway.port) { client in
+                    try await client.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
+                    #expect(try await client.response().text == "a")
+                    let busy = try await RawClient.with(port: gateway.port) { try await $0.response() }
+                    #expect(busy.status == 503)
+                    #expect(busy["Cache-Status"] == "holdfast; detail=refused")
+                }
+            }
+        }
+    }
+
+    /// ATTACKS 35. Mutant: `wait(for:)` that arms nothing.
+    @Test("A head that does not come whole is given up: 408") func endsSlowHeads() async throws {
+        try await RawOrigin.with { origin in
+            try await RunningGateway.with(origin: origin.url, configure: { $0.timeouts.head = .milliseconds(50) }) {
+                gateway in
+                try await RawClient.with(port: gateway.port) { client in
+                    try await client.send("GET / HTTP/1.1\r\nHos")
+                    #expect(try await client.response().status == 408)
+                }
+            }
+        }
+    }
+
+    @Test("A connection without requests is closed") func endsIdleConnections() async throws {
+        try await RawOrigin.with { origin in
+            try await RunningGateway.with(origin: origin.url, configure: { $0.timeouts.request = .milliseconds(50) }) {
+                gateway in
+                let octets = try await RawClient.with(port: gateway.port) { await $0.readToEnd() }
+                #expect(octets.isEmpty)
+            }
+        }
+    }
+
+    @Test("The rest of a pipelined head has a deadline too") func endsSlowPipelinedHeads() async throws {
+        try await RawOrigin.with([.ok("a")]) { origin in
+            try await RunningGateway.with(origin: origin.url, configure: { $0.timeouts.head = .milliseconds(50) }) {
+                gateway in
+                try await RawClient.with(port: gateway.port) { client in
+                    try await client.send("GET / HTTP/1.1\r\nHost: g\r\n\r\nGET / HT")
+                    #expect(try await client.response().text == "a")
+                    #expect(try await client.response().status == 408)
+                }
+            }
+        }
+    }
+
+    @Test("Stopping lets what is under way finish") func drains() async throws {
+        let gate = AsyncStream<Void>.makeStream()
+        let slow = RawOrigin.Step.stream { writer in
+            for await _ in gate.stream { break }
+            try await writer.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nslow")
+        }
+        try await RawOrigin.with([slow]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                try await RawClient.with(port: gateway.port) { client in
+                    try await client.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
+                    await origin.requests(reach: 1)
+                    async let stopped: Void = gateway.server.stop()
+                    gate.continuation.finish()
+                    #expect(try await client.response().text == "slow")
+                    #expect(await client.read() == nil)
+                    await stopped
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+import HTTPCache
+import HoldfastGateway
+import Testing
+
+@Suite("Forwarding, RFC 9110 §7.6")
+struct ForwardingTests {
+    @Test(
+        "Any method passes",
+        arguments: ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND", "QUERY", "b-r*w'N", "get"]
+    )
+    func passesAnyMethod(method: String) async throws {
+        try await RawOrigin.with([.ok("x")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                let response = try await gateway.send("\(method) /m HTTP/1.1\r\nHost: g\r\n\r\n")
+                #expect(response.status == 200)
+                #expect(response["Cache-Status"]?.hasPrefix("holdfast; fwd=") == true)
+                #expect(origin.requests.map(\.line) == ["\(method) /m HTTP/1.1"])
+            }
+        }
+    }
+
+    @Test("Unknown fields pass with their case and octets, both ways") func passesOctets() async throws {
+        let value: [UInt8] = [0x61, 0x80, 0xFF, 0x62]
+        let answer = Array("HTTP/1.1 200 OK\r\nX-BaCk: ".utf8) + value + Array("\r\nContent-Length: 0\r\n\r\n".utf8)
+        try await RawOrigin.with([.answer(answer)]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                try await RawClient.with(port: gateway.port) { client in
+                    let request = Array("GET / HTTP/1.1\r\nHost: g\r\nX-OdD: ".utf8) + value + Array("\r\n\r\n".utf8)
+                    try await client.send(request)
+                    let response = try await client.response()
+                    let field = response.fields.first { $0.name == "X-BaCk" }
+                    #expect(field?.value == value)
+                }
+                let wanted = Array("\r\nX-OdD: ".utf8) + value + [0x0D]
+                let head = try #require(origin.requests.first?.head)
+                let found = head.indices.contains { head[$0...].starts(with: wanted) }
+                #expect(found)
+            }
+        }
+    }
+
+    @Test(
+        "Targets pass octet for octet",
+        arguments: ["/%2e%2E/a//b?x=1&&y=%zz", "/a|b{}\"<>\\^`", "/?", "/??a;b", "/%ff%00"]
+    )
+    func passesTargets(target: String) async throws {
+        try await RawOrigin.with([.ok("x")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                _ = try await gateway.get(target)
+                #expect(origin.requests.map(\.line) == ["GET \(target) HTTP/1.1"])
+            }
+        }
+    }
+
+    @Test(
+        "Odd statuses and phrases pass",
+        arguments: ["200 Fine, thanks", "299 ", "418 I'm a teapot", "599 x", "600 Over", "999 Way out"]
+    )
+    func passesStatuses(status: String) async throws {
+        try await RawOrigin.with([.answer("HTTP/1.1 \(status)\r\nContent-Length: 2\r\n\r\nok")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                let response = try await gateway.get("/")
+                #expect(response.line == "HTTP/1.1 \(status)")
+                #expect(response.text == "ok")
+            }
+        }
+    }
+
+    /// ATTACKS 5, 11. Mutants: a name taken out of `hopByHop` or `overwritten`.
+    @Test("Fields about the connection, and claims about target and way, end here") func dropsFields() async throws {
+        let dropped = [
+            "Connection: X-Nominated", "X-Nominated: 1", "Keep-Alive: timeout=5", "Proxy-Connection: keep-alive",
+            "TE: trailers", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA",
+            "Proxy-Authorization: Basic eA==",
+            "X-Original-URL: /admin", "X-Rewrite-URL: /admin", "X-HTTP-Method-Override: DELETE", "X-Host: evil",
+            "X-Forwarded-Host: evil", "X-Forwarded-Scheme: evil", "X-Forwarded-Port: 1", "X-Forwarded-For: 9.9.9.9",
+            "X-Forwarded-Proto: evil", "Forwarded: for=9.9.9.9;host=evil", "X-Real-IP: 9.9.9.9",
+        ]
+        try await RawOrigin.with([.ok("x")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                _ = try await gateway.get("/", fields: (dropped + ["X-Kept: 1"]).joined(separator: "\r\n") + "\r\n")
+                let request = try #require(origin.requests.first)
+                for line in dropped {
+                    #expect(!request.text.lowercased().contains("\r\n" + line.lowercased() + "\r\n"), "\(line)")
+                }
+                #expect(!request.text.contains("evil"))
+                #expect(request.values("X-Kept") == ["1"])
+                #expect(request.values("Host") == [origin.authority])
+                #expect(request.values("X-Forwarded-For") == ["127.0.0.1"])
+                #expect(request.values("X-Forwarded-Proto") == ["http"])
+                #expect(request.values("Forwarded") == ["for=127.0.0.1;proto=http"])
+                #expect(request.values("Via") == ["1.1 holdfast"])
+                #expect(request.values("Connection").isEmpty)
+            }
+        }
+    }
+
+    /// ATTACKS 34. Mutant: `protected` empty.
+    @Test(
+        "A client's Connection takes nothing away that keys or protects",
+        arguments: [
+            "Authorization", "Cookie", "Cache-Control", "Range", "If-None-Match", "If-Modified-Since", "Accept",
+        ]
+    )
+    func connectionStripsNothing(name: String) async throws {
+        try await RawOrigin.with([.ok("x")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                let fields = "Connection: \(name), Host, X-Forwarded-For\r\n\(name): value\r\n"
+                _ = try await gateway.get("/", fields: fields)
+                let request = try #require(origin.requests.first)
+                #expect(request.values(name) == ["value"])
+                #expect(request.values("Host") == [origin.authority])
+                #expect(request.values("X-Forwarded-For") == ["127.0.0.1"])
+            }
+        }
+    }
+
+    @Test("An origin's connection fields end here; Via, Date and Cache-Status are added") func answersFields()
+        async throws
+    {
+        let fields =
+            "Connection: X-Hop, keep-alive\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\nVia: 1.0 inner\r\n"
+            + "Upgrade: h2c\r\nCache-Status: inner; hit\r\nX-Kept: 1\r\n"
+        try await RawOrigin.with([.ok("x", fields: fields)]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                let response = try await gateway.get("/")
+                for name in ["X-Hop", "Keep-Alive", "Upgrade", "Connection"] {
+                    #expect(response[name] == nil, "\(name)")
+                }
+                #expect(response["Via"] == "1.0 inner, 1.1 holdfast")
+                #expect(response["Cache-Status"]?.hasPrefix("inner; hit, holdfast; fwd=uri-miss") == true)
+                #expect(response["Date"] == "Thu, 01 Jan 2026 00:00:00 GMT")
+                #expect(response["X-Kept"] == "1")
+            }
+        }
+    }
+
+    @Test("The client's Host is neither sent nor keyed") func ignoresHost() async throws {
+        try await RawOrigin.with([.ok("x", fields: "Cache-Control: max-age=60\r\n")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                _ = try await gateway.send("GET /a HTTP/1.1\r\nHost: one\r\n\r\n")
+                let second = try await gateway.send("GET http://two/a HTTP/1.1\r\nHost: three\r\n\r\n")
+                #expect(second["Cache-Status"]?.contains("hit") == true)
+                #expect(origin.requests.map { $0.values("Host") } == [[origin.authority]])
+            }
+        }
+    }
+
+    @Test("Where it is preserved, the client's Host is sent and keyed, and chooses no other origin")
+    func preservesHost()
+        async throws
+    {
+        let answer = RawOrigin.Step.ok("x", fields: "Cache-Control: max-age=60\r\n")
+        try await RawOrigin.with([answer, answer]) { origin in
+            try await RunningGateway.with(origin: origin.url, configure: { $0.preservesHost = true }) { gateway in
+                _ = try await gateway.send("GET /a HTTP/1.1\r\nHost: one.example\r\n\r\n")
+                let second = try await gateway.send("GET http://two.example/a HTTP/1.1\r\nHost: one.example\r\n\r\n")
+                #expect(second["Cache-Status"]?.contains("fwd=uri-miss") == true)
+                #expect(origin.requests.map { $0.values("Host") } == [["one.example"], ["two.example"]])
+                #expect(origin.requests.map { $0.values("X-Forwarded-Host") } == [["one.example"], ["two.example"]])
+            }
+        }
+    }
+
+    @Test("An origin's path stands before every target") func prefixesPath() async throws {
+        try await RawOrigin.with([.ok("x")]) { origin in
+            try await RunningGateway.with(origin: origin.url + "/api/v1/") { gateway in
+                _ = try await gateway.get("/a?b")
+                #expect(origin.requests.map(\.line) == ["GET /api/v1/a?b HTTP/1.1"])
+            }
+        }
+    }
+
+    @Test("Interim responses pass to HTTP/1.1, not to 1.0") func passesInterim() async throws {
+        let answer = RawOrigin.Step.answer(
+            "HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\nConnection: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+        )
+        try await RawOrigin.with([answer, answer]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                try await RawClient.with(port: gateway.port) { client in
+                    try await client.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
+                    let interim = try await client.response()
+                    #expect(interim.line == "HTTP/1.1 103 Early Hints")
+                    #expect(interim["Link"] == "</a.css>")
+                    #expect(interim["Connection"] == nil)
+                    let final = try await client.response()
+                    #expect(final.text == "ok")
+                }
+                let old = try await gateway.send("GET /b HTTP/1.0\r\n\r\n")
+                #expect(old.status == 200)
+            }
+        }
+    }
+
+    @Test("OPTIONS * and CONNECT are answered here") func answersItself() async throws {
+        try await RawOrigin.with { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                let options = try await gateway.send("OPTIONS * HTTP/1.1\r\nHost: g\r\n\r\n")
+                #expect(options.status == 400)
+                #expect(options["Cache-Status"] == "holdfast; detail=refused")
+                let connect = try await gateway.send("CONNECT g:80 HTTP/1.1\r\nHost: g:80\r\n\r\n")
+                #expect(connect.status == 501)
+                #expect(connect["Connection"] == "close")
+                #expect(origin.connectionCount == 0)
+            }
+        }
+    }
+
+    @Test("Max-Forwards counts down, and stops at 0", arguments: ["OPTIONS", "TRACE"])
+    func countsForwards(method: String) async throws {
+        try await RawOrigin.with([.ok("a")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                _ = try await gateway.send("\(method) / HTTP/1.1\r\nHost: g\r\nMax-Forwards: 7\r\n\r\n")
+                #expect(origin.requests.first?.values("Max-Forwards") == ["6"])
+                let last = try await gateway.send("\(method) / HTTP/1.1\r\nHost: g\r\nMax-Forwards: 0\r\n\r\n")
+                #expect(last.status == 501)
+                #expect(origin.requests.count == 1)
+            }
+        }
+    }
+}

@@ -1,0 +1,303 @@
+import HTTPCache
+import HoldfastGateway
+import HoldfastTesting
+import NIOCore
+import Testing
+
+@Suite("The way to the origin")
+struct OriginTests {
+    private static let cacheable = "Cache-Control: max-age=60\r\n"
+
+    /// ATTACKS 8. Mutants: an end of input that completes every framing; a protocol violation that is let through.
+    @Test(
+        "An origin that misbehaves before its head: a 5xx problem, never a dropped client",
+        arguments: [
+            (RawOrigin.Step.hangUp, 502), (.answerAndReset([]), 502),
+            (.answerAndClose("HTTP/1.1 200 OK\r\nConte"), 502),
+            (.answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n"), 502),
+            (.answer("HTTP/1.1 200 OK\r\nX : y\r\n\r\n"), 502), (.answer("what?\r\n\r\n"), 502),
+            (.answer("HTTP/1.1 101 Switching\r\n\r\n"), 502),
+            (.answer(String(repeating: "HTTP/1.1 103 E\r\n\r\n", count: 20)), 502),
+        ]
+    )
+    func misbehaving(step: RawOrigin.Step, status: Int) async throws {
+        try await RawOrigin.with([step, .ok("fine")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                try await RawClient.with(port: gateway.port) { client in
+                    try await client.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
+                    var response = try await client.response()
+                    while response.status == 103 { response = try await client.response() }
+                    #expect(response.status == status)
+                    #expect(response["Content-Type"] == "application/problem+json")
+                    #expect(response["Cache-Control"] == "no-store")
+                    #expect(response["Cache-Status"]?.hasPrefix("holdfast; fwd=uri-miss") == true)
+                    try await client.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
+                    #expect(try await client.response().text == "fine")
+                }
+                #expect(origin.connectionCount == 2)
+            }
+        }
+    }
+
+    @Test("An origin that refuses connections is a 502, one that is silent a 504") func unreachable() async throws {
+        try await RawOrigin.with([.silence]) { origin in
+            try await RunningGateway.with(
+                origin: origin.url,
+                configureTransport: { $0.firstByteTimeout = .milliseconds(50) }
+            ) { gateway in
+                let silent = try await gateway.get("/")
+                #expect(silent.status == 504)
+                #expect(silent.text.contains("urn:holdfast:problem:origin-unreachable"))
+                await origin.stop()
+                let refused = try await gateway.get("/")
+                #expect(refused.status == 502)
+            }
+        }
+    }
+
+    @Test("Offline, no connection is made: 504 with a reason") func offline() async throws {
+        try await RawOrigin.with { origin in
+            try await RunningGateway.with(origin: origin.url, mode: .offline) { gateway in
+                let response = try await gateway.get("/")
+                #expect(response.status == 504)
+                #expect(response.text.contains("urn:holdfast:problem:offline-miss"))
+                #expect(origin.connectionCount == 0)
+            }
+        }
+    }
+
+    @Test("What is stored answers for an origin that is gone") func servesWithoutOrigin() async throws {
+        try await RawOrigin.with([.ok("kept", fields: Self.cacheable)]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                _ = try await gateway.get("/")
+                await origin.stop()
+                gateway.clock.advance(by: .seconds(3600))
+                let response = try await gateway.get("/")
+                #expect(response.status == 200)
+                #expect(response.text == "kept")
+                #expect(response["Cache-Status"]?.contains("detail=offline") == true)
+            }
+        }
+    }
+
+    /// ATTACKS 8. Mutants: `BodyStream` that ends instead of throwing; `finish` in place of `abort`.
+    @Test(
+        "Content that breaks off is visibly broken for the client, and not stored",
+        arguments: [
+            (RawOrigin.Step.answerAndClose("HTTP/1.1 200 OK\r\n\(cacheable)Content-Length: 9\r\n\r\nhello"), "1.1"),
+            (.answerAndClose("HTTP/1.1 200 OK\r\n\(cacheable)Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"), "1.1"),
+            (.answer("HTTP/1.1 200 OK\r\n\(cacheable)Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nX\r\n"), "1.1"),
+            (.answerAndReset(Array("HTTP/1.1 200 OK\r\n\(cacheable)\r\nhello".utf8)), "1.1"),
+            (.answerAndClose("HTTP/1.1 200 OK\r\n\(cacheable)Content-Length: 9\r\n\r\nhello"), "1.0"),
+        ]
+    )
+    func truncated(step: RawOrigin.Step, version: String) async throws {
+        try await RawOrigin.with([step, .ok("whole", fields: Self.cacheable)]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                do {
+                    let response = try await gateway.send("GET / HTTP/\(version)\r\nHost: g\r\n\r\n")
+                    #expect(!response.isComplete || response.status == 502)
+                } catch is RawClient.Failure {
+                    // Reset before the head was read: that is no clean end either.
+                }
+                #expect(gateway.store.all.isEmpty)
+                let second = try await gateway.get("/")
+                #expect(second.text == "whole")
+                #expect(origin.connectionCount == 2)
+            }
+        }
+    }
+
+    @Test("What only the close delimits is complete where the close is clean") func readsUntilClose() async throws {
+        try await RawOrigin.with([.answerAndClose("HTTP/1.0 200 OK\r\n\(Self.cacheable)\r\nhello")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                let first = try await gateway.get("/")
+                #expect(first.isComplete)
+                #expect(first.text == "hello")
+                let second = try await gateway.get("/")
+                #expect(second["Cache-Status"]?.contains("hit") == true)
+            }
+        }
+    }
+
+    @Test("A connection is used again") func reusesConnections() async throws {
+        let chunked = RawOrigin.Step.answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nb\r\n0\r\n\r\n")
+        try await RawOrigin.with([.ok("a"), chunked, .answer("HTTP/1.1 204 No Content\r\n\r\n"), .ok("c"), .ok("d")]) {
+            origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                for target in ["/a", "/b", "/n", "/c"] { _ = try await gateway.get(target) }
+                _ = try await gateway.send("POST / HTTP/1.1\r\nHost: g\r\nContent-Length: 1\r\n\r\nx")
+                #expect(origin.requests.count == 5)
+                #expect(origin.connectionCount == 1)
+            }
+        }
+    }
+
+    @Test(
+        "A connection with anything amiss is not used again",
+        arguments: [
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok",
+            "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok",
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison",
+            "HTTP/1.1 204 No Content\r\n\r\npoison",
+        ]
+    )
+    func distrusts(answer: String) async throws {
+        try await RawOrigin.with([.answer(answer), .ok("next")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                _ = try await gateway.get("/")
+                let second = try await gateway.get("/2")
+                #expect(second.text == "next")
+                #expect(origin.connectionCount == 2)
+            }
+        }
+    }
+
+    @Test(
+        "A dead kept connection: idempotent requests are sent again, once, others are not",
+        arguments: [
+            ("GET / HTTP/1.1\r\nHost: g\r\n\r\n", 200), ("DELETE / HTTP/1.1\r\nHost: g\r\n\r\n", 200),
+            ("PUT / HTTP/1.1\r\nHost: g\r\nContent-Length: 1\r\n\r\nx", 200),
+            ("POST / HTTP/1.1\r\nHost: g\r\nContent-Length: 1\r\n\r\nx", 502),
+        ]
+    )
+    func repeats(request: String, status: Int) async throws {
+        try await RawOrigin.with([.ok("first"), .hangUp, .ok("again")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                _ = try await gateway.get("/first")
+                let response = try await gateway.send(request)
+                #expect(response.status == status)
+                #expect(origin.requests.count == (status == 200 ? 3 : 2))
+                if status == 200 { #expect(origin.requests[1].head == origin.requests[2].head) }
+            }
+        }
+    }
+
+    /// Mutant: `isUnsent` never set, so that a POST fails on a connection that this side had closed.
+    @Test("A kept connection is closed in time, and the next request, a POST too, takes a new one") func forgetsKept()
+        async throws
+    {
+        try await RawOrigin.with([.ok("a"), .ok("b")]) { origin in
+            try await RunningGateway.with(
+                origin: origin.url,
+                configureTransport: { $0.idleTimeout = .milliseconds(1) }
+            ) { gateway in
+                _ = try await gateway.get("/a")
+                let response = try await gateway.send("POST / HTTP/1.1\r\nHost: g\r\nContent-Length: 1\r\n\r\nx")
+                #expect(response.text == "b")
+                await origin.connectionCloses()
+            }
+        }
+    }
+
+    @Test("A new connection that dies is not tried again") func doesNotRepeatTwice() async throws {
+        try await RawOrigin.with([.hangUp, .ok("never")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                let response = try await gateway.get("/")
+                #expect(response.status == 502)
+                #expect(origin.requests.count == 1)
+            }
+        }
+    }
+
+    @Test("An answer before the content was taken passes, and ends the connection") func answersEarly() async throws {
+        try await RawOrigin.with([.early(Array("HTTP/1.1 413 Too big\r\nContent-Length: 2\r\n\r\nno".utf8))]) {
+            origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                try await RawClient.with(port: gateway.port) { client in
+                    try await client.send("POST / HTTP/1.1\r\nHost: g\r\nContent-Length: 100000000\r\n\r\nx")
+                    let response = try await client.response()
+                    #expect(response.status == 413)
+                    #expect(response.text == "no")
+                }
+                await origin.connectionCloses()
+            }
+        }
+    }
+
+    /// ATTACKS 36. Mutant: `channelInactive` that cancels nothing.
+    @Test("A client that goes away ends its exchange with the origin") func cancels() async throws {
+        try await RawOrigin.with([.silence]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                try await RawClient.with(port: gateway.port) { client in
+                    try await client.send("POST / HTTP/1.1\r\nHost: g\r\nContent-Length: 1\r\n\r\nx")
+                    await origin.requests(reach: 1)
+                    await client.reset()
+                    await origin.connectionCloses()
+                }
+            }
+        }
+    }
+
+    @Test("A client that goes away does not end what others wait for") func keepsSharedFill() async throws {
+        let gate = AsyncStream<Void>.makeStream()
+        let slow = RawOrigin.Step.stream { writer in
+            try await writer.write("HTTP/1.1 200 OK\r\n\(Self.cacheable)Content-Length: 10\r\n\r\nhello")
+            for await _ in gate.stream { break }
+            try await writer.write("world")
+        }
+        try await RawOrigin.with([slow]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                try await RawClient.with(port: gateway.port) { leader in
+                    try await leader.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
+                    _ = await leader.read()
+                    try await RawClient.with(port: gateway.port) { follower in
+                        try await follower.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
+                        _ = await follower.read()
+                        await leader.reset()
+                        gate.continuation.finish()
+                        var rest: [UInt8] = []
+                        while !rest.ends(with: "world"), let octets = await follower.read() { rest += octets }
+                        #expect(rest.ends(with: "world"))
+                    }
+                }
+                #expect(origin.requests.count == 1)
+            }
+        }
+    }
+
+    /// Mutants: `autoRead` on towards the origin; `write` that never waits.
+    @Test("A slow reader slows the origin down, and memory stays bounded") func pressesBack() async throws {
+        let sent = Counter()
+        let total = 256 << 20
+        let endless = RawOrigin.Step.stream { writer in
+            try await writer.write("HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: \(total)\r\n\r\n")
+            let chunk = [UInt8](repeating: 0x61, count: 1 << 20)
+            for _ in 0..<256 {
+                try await writer.write(chunk)
+                sent.add(chunk.count)
+            }
+        }
+        try await RawOrigin.with([endless]) { origin in
+            try await RunningGateway.with(origin: origin.url, configure: { $0.timeouts.write = .milliseconds(300) }) {
+                gateway in
+                try await RawClient.with(port: gateway.port, receiveBuffer: 64 << 10) { client in
+                    try await client.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
+                    _ = await client.read()
+                    // It reads no more, until the gateway gives it up; the origin must not have been read to its end by then.
+                    await origin.connectionCloses()
+                    #expect(sent.value < total / 4)
+                }
+            }
+        }
+    }
+
+    @Test("Large content passes whole, both ways") func passesLargeContent() async throws {
+        let size = 5 << 20
+        let content = [UInt8](repeating: 0x62, count: size)
+        let answer = Array("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n".utf8) + content
+        try await RawOrigin.with([.answer(answer)]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                try await RawClient.with(port: gateway.port) { client in
+                    try await client.send(
+                        Array("POST / HTTP/1.1\r\nHost: g\r\nContent-Length: \(size)\r\n\r\n".utf8) + content
+                    )
+                    var count = 0
+                    while count < size, let octets = await client.read() { count += octets.count }
+                    #expect(count >= size)
+                }
+                #expect(origin.requests.first?.content.count == size)
+            }
+        }
+    }
+}
