@@ -4,10 +4,25 @@ import NIOCore
 import Synchronization
 
 /// A store that fails on demand, on top of one that works.
+///
+/// ```swift
+/// let store = FaultyResponseStore(InMemoryResponseStore())
+/// store.fail([.finish], .afterwards)                    // torn: it happened, and the caller is told that it failed
+/// store.failRandomly(seed: seed, probability: 0.05)     // the same failures for the same seed and calls
+/// store.hold([.lookup], at: gate)                       // slow: until the test opens the gate
+/// ```
 public final class FaultyResponseStore: ResponseStore {
     /// What can fail.
     public enum Operation: String, Sendable, Hashable, CaseIterable {
         case lookup, openBody, beginWrite, append, finish, freshen, invalidate
+    }
+
+    /// What of a failing operation is done.
+    public enum Moment: String, Sendable, Hashable, CaseIterable {
+        /// Nothing: it fails before it begins.
+        case beforehand
+        /// All of it, half of the octets for ``Operation/append``: only the caller does not learn that it succeeded.
+        case afterwards
     }
 
     /// What a failing operation throws.
@@ -16,35 +31,119 @@ public final class FaultyResponseStore: ResponseStore {
         public let operation: Operation
     }
 
+    private struct Chance {
+        var random: SeededRandom
+        var probability: Double
+        var operations: Set<Operation>
+    }
+
+    private struct State {
+        var failing: [Operation: Moment] = [:]
+        var chance: Chance?
+        var gates: [Operation: Gate] = [:]
+        var bodyLimit: Int64?
+        var failures: [Operation] = []
+
+        mutating func moment(of operation: Operation) -> Moment? {
+            var moment = failing[operation]
+            if moment == nil, var chance, chance.operations.contains(operation) {
+                // Drawn in the same number whatever comes out, so that a run can be repeated.
+                let isFailing = Double.random(in: 0..<1, using: &chance.random) < chance.probability
+                let drawn: Moment = Bool.random(using: &chance.random) ? .beforehand : .afterwards
+                self.chance = chance
+                if isFailing { moment = drawn }
+            }
+            if moment != nil { failures.append(operation) }
+            return moment
+        }
+    }
+
     private let base: any ResponseStore
-    private let failing = Mutex<Set<Operation>>([])
+    private let state = Mutex(State())
 
     /// Works like `base` until it is told to fail.
     public init(_ base: any ResponseStore) { self.base = base }
 
-    /// From now on exactly these operations fail.
-    public func fail(_ operations: Set<Operation>) { failing.withLock { $0 = operations } }
-
-    fileprivate func check(_ operation: Operation) throws {
-        if failing.withLock({ $0.contains(operation) }) { throw Failure(operation: operation) }
+    /// From now on exactly these operations fail, besides those that fail by chance.
+    public func fail(_ operations: Set<Operation>, _ moment: Moment = .beforehand) {
+        state.withLock { state in
+            state.failing = [:]
+            for operation in operations { state.failing[operation] = moment }
+        }
     }
+
+    /// From now on these operations fail by chance, before they begin or after they are done.
+    ///
+    /// - Parameters:
+    ///   - seed: the same seed and the same calls in the same order fail in the same places.
+    ///   - probability: 0 never, 1 always.
+    public func failRandomly(
+        seed: UInt64,
+        probability: Double,
+        of operations: Set<Operation> = Set(Operation.allCases)
+    ) {
+        let chance = Chance(random: SeededRandom(seed: seed), probability: probability, operations: operations)
+        state.withLock { $0.chance = chance }
+    }
+
+    /// From now on these operations wait for a gate before they begin; those of earlier calls no longer do.
+    public func hold(_ operations: Set<Operation>, at gate: Gate) {
+        state.withLock { state in
+            state.gates = [:]
+            for operation in operations { state.gates[operation] = gate }
+        }
+    }
+
+    /// From now on every body that is opened throws after so many octets, if it has more; `nil` for whole bodies.
+    public func breakBodies(after octets: Int64?) {
+        state.withLock { $0.bodyLimit = octets }
+    }
+
+    /// Fails no more, neither on demand nor by chance, and holds nobody who comes from now on.
+    public func recover() {
+        state.withLock { $0 = State(failures: $0.failures) }
+    }
+
+    /// The operations that failed, in order.
+    public var failures: [Operation] { state.withLock { $0.failures } }
+
+    /// Runs an operation, or fails it.
+    fileprivate func perform<Value: Sendable>(
+        _ operation: Operation,
+        half: (() async throws -> Void)? = nil,
+        _ body: () async throws -> Value
+    ) async throws -> Value {
+        let (moment, gate) = state.withLock { ($0.moment(of: operation), $0.gates[operation]) }
+        try await gate?.wait()
+        switch moment {
+        case nil: return try await body()
+        case .beforehand: break
+        case .afterwards: if let half { try await half() } else { _ = try await body() }
+        }
+        throw Failure(operation: operation)
+    }
+
+    // MARK: ResponseStore
 
     /// See `ResponseStore`.
     public var invalidationSequence: InvalidationSequence { base.invalidationSequence }
+
+    /// See `ResponseStore`.
+    public var changes: StoreChangeFeed { base.changes }
 
     /// Nothing, so that every lookup can fail.
     public func resident(_ key: CacheKey) -> [StoredResponse]? { nil }
 
     /// See `ResponseStore`.
     public func lookup(_ key: CacheKey) async throws -> [StoredResponse] {
-        try check(.lookup)
-        return try await base.lookup(key)
+        try await perform(.lookup) { try await base.lookup(key) }
     }
 
     /// See `ResponseStore`.
     public func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream? {
-        try check(.openBody)
-        return try await base.openBody(of: response, range: range)
+        let body = try await perform(.openBody) { try await base.openBody(of: response, range: range) }
+        guard let body, let limit = state.withLock({ $0.bodyLimit }) else { return body }
+        return body.breaking(after: limit)
     }
 
     /// See `ResponseStore`.
@@ -52,9 +151,8 @@ public final class FaultyResponseStore: ResponseStore {
         _ draft: ResponseDraft,
         fence: InvalidationSequence
     ) async throws -> (any ResponseWriter)? {
-        try check(.beginWrite)
-        guard let writer = try await base.beginWrite(draft, fence: fence) else { return nil }
-        return Writer(store: self, base: writer)
+        let writer = try await perform(.beginWrite) { try await base.beginWrite(draft, fence: fence) }
+        return writer.map { Writer(store: self, base: $0) }
     }
 
     /// See `ResponseStore`.
@@ -63,12 +161,8 @@ public final class FaultyResponseStore: ResponseStore {
         with draft: ResponseDraft,
         fence: InvalidationSequence
     ) async throws -> StoredResponse? {
-        try check(.freshen)
-        return try await base.freshen(response, with: draft, fence: fence)
+        try await perform(.freshen) { try await base.freshen(response, with: draft, fence: fence) }
     }
-
-    /// See `ResponseStore`.
-    public var changes: StoreChangeFeed { base.changes }
 
     /// See `ResponseStore`.
     public func invalidate(
@@ -76,8 +170,9 @@ public final class FaultyResponseStore: ResponseStore {
         keepingForOffline: Bool,
         at now: Timestamp
     ) async throws -> InvalidationSequence {
-        try check(.invalidate)
-        return try await base.invalidate(scope, keepingForOffline: keepingForOffline, at: now)
+        try await perform(.invalidate) {
+            try await base.invalidate(scope, keepingForOffline: keepingForOffline, at: now)
+        }
     }
 
     private final class Writer: ResponseWriter {
@@ -90,8 +185,12 @@ public final class FaultyResponseStore: ResponseStore {
         }
 
         func append(_ chunk: ByteBuffer) async throws {
-            try store.check(.append)
-            try await base.append(chunk)
+            try await store.perform(.append) {
+                let half = chunk.getSlice(at: chunk.readerIndex, length: chunk.readableBytes / 2) ?? ByteBuffer()
+                if half.readableBytes > 0 { try await self.base.append(half) }
+            } _: {
+                try await base.append(chunk)
+            }
         }
 
         var readableLength: Int64 { get async { await base.readableLength } }
@@ -99,10 +198,28 @@ public final class FaultyResponseStore: ResponseStore {
         func readBack(from offset: Int64) async throws -> ByteBuffer { try await base.readBack(from: offset) }
 
         func finish() async throws -> StoredResponse? {
-            try store.check(.finish)
-            return try await base.finish()
+            try await store.perform(.finish) { try await base.finish() }
         }
 
         func abandon() async { await base.abandon() }
+    }
+}
+
+extension BodyStream {
+    fileprivate func breaking(after limit: Int64) -> BodyStream {
+        BodyStream(length: length) {
+            var iterator = makeAsyncIterator()
+            var left = limit
+            var rest: ByteBuffer?
+            return {
+                let next = if let rest { rest } else { try await iterator.next() }
+                guard var chunk = next else { return nil }
+                guard left > 0 else { throw FaultyResponseStore.Failure(operation: .openBody) }
+                let part = chunk.readSlice(length: Int(Swift.min(left, Int64(chunk.readableBytes)))) ?? chunk
+                rest = chunk.readableBytes > 0 ? chunk : nil
+                left -= Int64(part.readableBytes)
+                return part
+            }
+        }
     }
 }

@@ -44,6 +44,7 @@ public final class InMemoryResponseStore: ResponseStore {
     public func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream? {
         guard let body = state.withLock({ $0.bodies[response.bodyID] }) else { return nil }
         guard let range else { return BodyStream(body) }
+        guard range.lowerBound >= 0, range.upperBound <= Int64(body.readableBytes) else { return nil }
         return body.getSlice(at: body.readerIndex + Int(range.lowerBound), length: range.count).map { BodyStream($0) }
     }
 
@@ -52,7 +53,7 @@ public final class InMemoryResponseStore: ResponseStore {
         _ draft: ResponseDraft,
         fence: InvalidationSequence
     ) async throws -> (any ResponseWriter)? {
-        Writer(store: self, draft: draft, fence: fence)
+        draft.hasAcceptableTags ? Writer(store: self, draft: draft, fence: fence) : nil
     }
 
     /// See `ResponseStore`.
@@ -62,12 +63,13 @@ public final class InMemoryResponseStore: ResponseStore {
         fence: InvalidationSequence
     ) async throws -> StoredResponse? {
         let freshened: StoredResponse? = state.withLock { state in
-            guard !state.isInvalidated(response.key, tags: draft.tags, after: fence),
-                let index = state.responses[response.key]?.firstIndex(where: { $0.id == response.id })
+            let tags = draft.tags + state.tags[response.id, default: []]
+            guard draft.hasAcceptableTags, !state.isInvalidated(response.key, tags: tags, after: fence),
+                var freshened = state.responses[response.key]?.first(where: { $0.id == response.id })
             else { return nil }
-            state.responses[response.key]?[index].head = draft.head
-            state.tags[response.id] = draft.tags
-            return state.responses[response.key]?[index]
+            freshened.head = draft.head
+            state.put(freshened, tags: draft.tags)
+            return freshened
         }
         if freshened != nil { changes.publish(StoreChange(.freshened, .key(response.key), tags: draft.tags)) }
         return freshened
@@ -86,7 +88,10 @@ public final class InMemoryResponseStore: ResponseStore {
                 var kept: [StoredResponse] = []
                 for var response in state.responses[key, default: []] {
                     if scope.covers(key, tags: state.tags[response.id] ?? []) {
-                        if !keepingForOffline { continue }
+                        if !keepingForOffline {
+                            state.forget(response)
+                            continue
+                        }
                         response.head.isInvalidated = true
                     }
                     kept.append(response)
@@ -113,12 +118,7 @@ public final class InMemoryResponseStore: ResponseStore {
             )
             state.nextID += 1
             state.bodies[response.bodyID] = body
-            state.tags[response.id] = draft.tags
-            state.responses[draft.key, default: []].removeAll {
-                $0.head.selectingFields == draft.head.selectingFields
-                    && $0.head.fields[.vary] == draft.head.fields[.vary]
-            }
-            state.responses[draft.key, default: []].append(response)
+            state.put(response, tags: draft.tags)
             return response
         }
         if stored != nil { changes.publish(StoreChange(.stored, .key(draft.key), tags: draft.tags)) }
@@ -129,7 +129,7 @@ public final class InMemoryResponseStore: ResponseStore {
         private let store: InMemoryResponseStore
         private let draft: ResponseDraft
         private let fence: InvalidationSequence
-        private let body = Mutex(ByteBuffer())
+        private let body = Mutex((octets: ByteBuffer(), isWriting: true))
 
         init(store: InMemoryResponseStore, draft: ResponseDraft, fence: InvalidationSequence) {
             self.store = store
@@ -138,27 +138,61 @@ public final class InMemoryResponseStore: ResponseStore {
         }
 
         func append(_ chunk: ByteBuffer) async throws {
-            body.withLock { _ = $0.writeImmutableBuffer(chunk) }
+            try body.withLock { body in
+                guard body.isWriting else { throw WriterEnded() }
+                body.octets.writeImmutableBuffer(chunk)
+            }
         }
 
-        var readableLength: Int64 { get async { Int64(body.withLock { $0.readableBytes }) } }
+        var readableLength: Int64 { get async { Int64(body.withLock { $0.octets.readableBytes }) } }
 
         func readBack(from offset: Int64) async throws -> ByteBuffer {
             body.withLock { body in
                 let offset = Int(offset)
-                return body.getSlice(at: offset, length: min(65_536, body.readableBytes - offset)) ?? ByteBuffer()
+                let length = max(0, min(65_536, body.octets.readableBytes - offset))
+                return body.octets.getSlice(at: offset, length: length) ?? ByteBuffer()
             }
         }
 
         func finish() async throws -> StoredResponse? {
-            store.commit(draft, body.withLock { $0 }, fence: fence)
+            let octets = try body.withLock { body in
+                guard body.isWriting else { throw WriterEnded() }
+                body.isWriting = false
+                return body.octets
+            }
+            return store.commit(draft, octets, fence: fence)
         }
 
-        func abandon() async {}
+        func abandon() async { body.withLock { $0.isWriting = false } }
     }
 }
 
+/// What a writer throws that is used after it was finished or abandoned.
+private struct WriterEnded: Error {}
+
 extension InMemoryResponseStore.State {
+    /// Puts a response where its variant was, and where it was itself.
+    fileprivate mutating func put(_ response: StoredResponse, tags: [String]) {
+        var others: [StoredResponse] = []
+        for other in responses[response.key, default: []] where other.id != response.id {
+            if other.head.selectingFields == response.head.selectingFields,
+                other.head.fields[.vary] == response.head.fields[.vary]
+            {
+                forget(other)
+            } else {
+                others.append(other)
+            }
+        }
+        responses[response.key] = others + [response]
+        self.tags[response.id] = tags
+    }
+
+    /// Forgets what belongs to a response that is no longer listed. Streams of its body have their own copy.
+    fileprivate mutating func forget(_ response: StoredResponse) {
+        bodies[response.bodyID] = nil
+        tags[response.id] = nil
+    }
+
     fileprivate func isInvalidated(_ key: CacheKey, tags: [String], after fence: InvalidationSequence) -> Bool {
         invalidations.contains { $0.number > fence.number && $0.scope.covers(key, tags: tags) }
     }
@@ -170,7 +204,7 @@ extension InvalidationScope {
         switch self {
         case .all: true
         case .key(let other): other == key
-        case .tag(let tag): tags.contains(tag)
+        case .tag(let tag): tags.contains { $0.utf8.elementsEqual(tag.utf8) }
         case .target(let target): key.components.target == target
         }
     }

@@ -105,6 +105,25 @@ import Testing
         try await again.close()
     }
 
+    /// A log that loses its tail brings a removed object back as one that is not live.
+    @Test func aRemovedObjectIsNotLiveAgainInADatabaseThatIsBehind() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        try await store.setObject(1, forKey: "n")
+        #expect(try await store.removeObject(forKey: "other") == false)
+        #expect(store.responses.invalidationSequence.number == 0)
+        mkdir(copy, 0o700)
+        for name in ["0001.sqlite", "0001.sqlite-wal", "CURRENT"] {
+            try writeFile(copy + "/" + name, readFile(folder.store + "/" + name))
+        }
+        #expect(try await store.removeObject(forKey: "n"))
+        #expect(store.responses.invalidationSequence.number == 1)
+        try await store.close()
+        try writeFile(copy + "/sequence", readFile(folder.store + "/sequence"))
+        let behind = try await openStore(copy, clock: clock)
+        #expect(try await behind.object(Int.self, forKey: "n") == nil)
+        try await behind.close()
+    }
+
     @Test(arguments: ["missing", "empty", "flipped"])
     func aLostSidecarIsDistrusted(_ how: String) async throws {
         let store = try await openStore(folder.store, clock: clock)

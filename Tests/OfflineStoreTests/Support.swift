@@ -139,6 +139,19 @@ func runSQL(_ path: String, _ sql: String) throws {
     }
 }
 
+/// Holds SQLite's lock for writing meanwhile.
+func withWriterStopped(_ path: String, _ body: () throws -> Void) throws {
+    var connection: OpaquePointer?
+    guard sqlite3_open(path, &connection) == SQLITE_OK else { throw TestFailure("sqlite3_open \(path)") }
+    defer { sqlite3_close(connection) }
+    sqlite3_busy_timeout(connection, 10_000)
+    guard sqlite3_exec(connection, "BEGIN IMMEDIATE", nil, nil, nil) == SQLITE_OK else {
+        throw TestFailure("BEGIN IMMEDIATE: \(String(cString: sqlite3_errmsg(connection)))")
+    }
+    defer { sqlite3_exec(connection, "ROLLBACK", nil, nil, nil) }
+    try body()
+}
+
 func queryInteger(_ path: String, _ sql: String) throws -> Int64 {
     var connection: OpaquePointer?
     guard sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY, nil) == SQLITE_OK else {

@@ -121,7 +121,7 @@ extension CacheManager {
 
     /// Removes a key's value.
     ///
-    /// It is gone, also after a power failure, when this returns.
+    /// It is gone, also after a power failure, when this returns: a value that was there takes a number of the invalidations with it.
     ///
     /// - Returns: whether there was one.
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.

@@ -21,7 +21,7 @@ public struct StoreStatistics: Sendable, Hashable {
     public var expired = 0
     /// Entries that expired but may be used when the network is away.
     public var usableStale = 0
-    /// Entries that were invalidated and kept for offline use.
+    /// Entries that were invalidated and kept for offline use; those invalidated by a tag, as far as the sweep has come.
     public var invalidated = 0
     /// Entries that are kept from eviction.
     public var pinned = 0

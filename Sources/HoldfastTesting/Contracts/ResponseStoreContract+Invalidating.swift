@@ -1,0 +1,176 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import NIOCore
+
+extension ResponseStoreContract {
+    /// What concerns the key `/x` with the tag `t`.
+    private static func scopes(_ bench: StoreBench) throws -> [InvalidationScope] {
+        [.key(try bench.key("/x")), .target(try bench.target("/x")), .tag("t"), .all]
+    }
+
+    /// `invalidate`, the sequence and the fence.
+    static let invalidating: [Rule] = [
+        Rule(
+            "Every invalidation has a larger number than the one before, and 'invalidationSequence' is at it when it returns."
+        ) {
+            bench in
+            var last = bench.sequence
+            for scope in try scopes(bench) {
+                for soft in [true, false] {
+                    let number = try await bench.invalidate(scope, soft: soft)
+                    bench.findings.expect(number > last, "\(scope.word): \(number.number) after \(last.number)")
+                    bench.findings.equal(bench.sequence, number, "\(scope.word): the sequence")
+                    last = number
+                }
+            }
+        },
+        Rule("Storing and reading take no number of the sequence.") { bench in
+            let before = bench.sequence
+            try await bench.mustPut(bench.draft(try bench.key("/x")), bench.body("x"))
+            _ = try await bench.texts(try bench.key("/x"))
+            bench.findings.equal(bench.sequence, before, "the sequence")
+        },
+        Rule(
+            "A response whose fill began before an invalidation of its key, target, tag or of everything is not stored."
+        ) {
+            bench in
+            let key = try bench.key("/x")
+            for scope in try scopes(bench) {
+                for soft in [true, false] {
+                    let fence = bench.sequence
+                    try await bench.invalidate(scope, soft: soft)
+                    let late = try await bench.put(bench.draft(key, tags: ["s", "t"]), bench.body("late"), fence)
+                    bench.findings.expect(late == nil, "\(scope.word), \(soft ? "soft" : "hard"): it was stored")
+                    let writer = try await bench.begin(bench.draft(key, tags: ["t"]))
+                    try await writer.append(bench.noise(StoreBench.large))
+                    try await bench.invalidate(scope, soft: soft)
+                    let during = try await writer.finish()
+                    bench.findings.expect(during == nil, "\(scope.word), between 'append' and 'finish': it was stored")
+                    bench.findings.equal(try await bench.store.lookup(key).count, 0, "\(scope.word): responses")
+                }
+            }
+        },
+        Rule("A fill that began after an invalidation is stored, and so is one that the invalidation was not about.") {
+            bench in
+            let key = try bench.key("/x")
+            for scope in try scopes(bench) {
+                try await bench.invalidate(scope, soft: true)
+                let stored = try await bench.put(bench.draft(key, tags: ["t"]), bench.body("x"))
+                bench.findings.expect(stored != nil, "\(scope.word): a fill that began later was not stored")
+                bench.findings.equal(
+                    try await bench.mark(key),
+                    false,
+                    "\(scope.word): the mark of what was stored later"
+                )
+            }
+            let fence = bench.sequence
+            for scope in try scopes(bench).dropLast() { try await bench.invalidate(scope, soft: false) }
+            let other = try await bench.put(bench.draft(try bench.key("/y"), tags: ["u"]), bench.body("y"), fence)
+            bench.findings.expect(other != nil, "a response with another key, target and tag was not stored")
+        },
+        Rule("'keepingForOffline' marks what is stored and keeps it; without it, it is removed.") { bench in
+            let key = try bench.key("/x")
+            for scope in try scopes(bench) {
+                try await bench.mustPut(bench.draft(key, tags: ["t"]), bench.body("x"))
+                try await bench.invalidate(scope, soft: true)
+                bench.findings.equal(try await bench.mark(key), true, "\(scope.word), soft: the mark")
+                bench.findings.equal(try await bench.texts(key), ["x"], "\(scope.word), soft: the bodies")
+                try await bench.invalidate(scope, soft: false)
+                bench.findings.equal(try await bench.store.lookup(key).count, 0, "\(scope.word), hard: responses")
+                bench.findings.expect(
+                    bench.store.resident(key) ?? [] == [],
+                    "\(scope.word), hard: 'resident' has it still"
+                )
+            }
+        },
+        Rule(
+            "A target is invalidated in all partitions, method classes and variants; a key in its variants alone; others never."
+        ) {
+            bench in
+            let content = CacheKey.Content(type: nil, coding: nil, sha256: [UInt8](repeating: 3, count: 32))
+            let key = try bench.key("/x")
+            let siblings = [
+                try bench.key("/x", .principal("p")), try bench.key("/x", .credentials([1, 2])),
+                try bench.key("/x", method: .post, content: content),
+            ]
+            let strangers = [try bench.key("/x?"), try bench.key("/x/"), try bench.key("/y")]
+            for soft in [true, false] {
+                let after: Bool? = soft ? true : nil
+                for key in [key] + siblings + strangers { try await bench.mustPut(bench.draft(key), bench.body("x")) }
+                let variant = bench.draft(key, fields: [.vary: "accept"], selecting: [.accept: "a"])
+                try await bench.mustPut(variant, bench.body("variant"))
+                try await bench.invalidate(.key(key), soft: soft)
+                let found = try await bench.store.lookup(key).map(\.head.isInvalidated)
+                bench.findings.equal(found, soft ? [true, true] : [], "key, \(soft ? "soft" : "hard"): its variants")
+                for other in siblings + strangers {
+                    bench.findings.equal(try await bench.mark(other), false, "key: another key's mark")
+                }
+                try await bench.invalidate(.target(try bench.target("/x")), soft: soft)
+                for sibling in siblings {
+                    bench.findings.equal(try await bench.mark(sibling), after, "target: \(sibling.components.method)")
+                }
+                for stranger in strangers {
+                    bench.findings.equal(try await bench.mark(stranger), false, "target: \(stranger.components.target)")
+                }
+            }
+        },
+        Rule("An invalidation of what is not stored is no error.") { bench in
+            for scope in try scopes(bench) {
+                for soft in [true, false] { try await bench.invalidate(scope, soft: soft) }
+            }
+        },
+    ]
+
+    /// Invalidation by tag.
+    static let tagging: [Rule] = [
+        Rule("A tag is invalidated for everything that carries it, in all partitions, and for nothing else.") { bench in
+            let carrying = [
+                try bench.key("/a"), try bench.key("/b"), try bench.key("/a", .principal("p")),
+                try bench.key("/a", .principal("q")),
+            ]
+            let others = [try bench.key("/c"), try bench.key("/d")]
+            for soft in [true, false] {
+                let after: Bool? = soft ? true : nil
+                for key in carrying {
+                    try await bench.mustPut(bench.draft(key, tags: ["s", "t", "t"]), bench.body("x"))
+                }
+                try await bench.mustPut(bench.draft(others[0], tags: ["T", "tt", "s", ""]), bench.body("x"))
+                try await bench.mustPut(bench.draft(others[1]), bench.body("x"))
+                try await bench.invalidate(.tag("t"), soft: soft)
+                for key in carrying {
+                    bench.findings.equal(try await bench.mark(key), after, "the mark of one that carries it")
+                }
+                for key in others {
+                    bench.findings.equal(try await bench.mark(key), false, "the mark of one that does not")
+                }
+            }
+        },
+        Rule("What takes the place of a response has its own tags, and not those of the one before.") { bench in
+            let key = try bench.key("/x")
+            try await bench.mustPut(bench.draft(key, tags: ["old"]), bench.body("x"))
+            try await bench.mustPut(bench.draft(key, tags: ["new"]), bench.body("x"))
+            try await bench.invalidate(.tag("old"), soft: true)
+            bench.findings.equal(try await bench.mark(key), false, "the mark after 'old' was invalidated")
+            try await bench.invalidate(.tag("new"), soft: true)
+            bench.findings.equal(try await bench.mark(key), true, "the mark after 'new' was invalidated")
+        },
+        Rule("An invalidation of a tag is in force when it returns, however many responses carry it.") { bench in
+            for index in 0..<300 {
+                try await bench.mustPut(bench.draft(try bench.key("/\(index)"), tags: ["t"]), bench.body("x"))
+            }
+            try await bench.invalidate(.tag("t"), soft: true)
+            for index in stride(from: 299, through: 0, by: -1) {
+                bench.findings.equal(
+                    try await bench.mark(try bench.key("/\(index)")),
+                    true,
+                    "the mark of number \(index)"
+                )
+            }
+            try await bench.invalidate(.tag("t"), soft: false)
+            for index in stride(from: 299, through: 0, by: -1) {
+                bench.findings.equal(try await bench.mark(try bench.key("/\(index)")), nil, "number \(index), removed")
+            }
+        },
+    ]
+}

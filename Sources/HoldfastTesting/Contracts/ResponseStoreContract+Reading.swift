@@ -1,0 +1,179 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import NIOCore
+
+extension ResponseStoreContract {
+    /// `lookup`, `resident` and `openBody`.
+    static let reading: [Rule] = [
+        Rule("A key under which nothing is stored has no responses.") { bench in
+            try await bench.mustPut(bench.draft(try bench.key("/x")), bench.body("x"))
+            for key in [try bench.key("/y"), try bench.key("/x?"), try bench.key("/x", .principal("a"))] {
+                bench.findings.equal(
+                    try await bench.store.lookup(key).count,
+                    0,
+                    "responses of \(key.components.target)"
+                )
+                bench.findings.expect(bench.store.resident(key) ?? [] == [], "'resident' found some")
+            }
+        },
+        Rule("A stored response comes back as it was drafted: key, head and times.") { bench in
+            for (name, fields) in strangeFields {
+                let key = try bench.key("/" + name)
+                let draft = bench.draft(key, fields: fields, selecting: [.accept: "a", .accept: "b"])
+                let stored = try await bench.mustPut(draft, bench.body("x"))
+                let found = try bench.findings.unwrap(
+                    try await bench.store.lookup(key).first,
+                    "\(name): nothing was found"
+                )
+                bench.findings.equal(found, stored, "\(name): what is looked up, beside what 'finish' returned")
+                bench.findings.equal(octets(found.head.fields), octets(fields), "\(name): the fields")
+                bench.findings.equal(
+                    octets(found.head.selectingFields),
+                    octets(draft.head.selectingFields),
+                    "\(name): the selecting fields"
+                )
+                bench.findings.expect(found.head == draft.head, "\(name): the head is another one: \(found.head)")
+                bench.findings.expect(found.key == key, "\(name): the key is another one")
+                bench.findings.equal(found.storedAt, draft.storedAt, "\(name): the time of storing")
+                bench.findings.equal(found.bodyLength, 1, "\(name): the length of the body")
+            }
+        },
+        Rule("A body comes back octet for octet, whatever its length and however it was cut.") { bench in
+            var random = bench.random(1)
+            let lengths = [0, 1, 65_535, 65_536, 65_537, 131_072, StoreBench.large]
+            for length in lengths + (0..<4).map({ _ in Int.random(in: 0...200_000, using: &random) }) {
+                let key = try bench.key("/\(length)")
+                let body = bench.noise(length)
+                let writer = try await bench.begin(bench.draft(key))
+                var rest = body
+                while rest.readableBytes > 0 {
+                    let piece = min(rest.readableBytes, Int.random(in: 1...180_000, using: &random))
+                    try await writer.append(rest.readSlice(length: piece) ?? ByteBuffer())
+                }
+                let stored = try bench.findings.unwrap(try await writer.finish(), "\(length) octets were not stored")
+                bench.findings.equal(stored.bodyLength, Int64(length), "the length of the body")
+                let stream = try bench.findings.unwrap(
+                    try await bench.store.openBody(of: stored),
+                    "a body of \(length) octets could not be opened"
+                )
+                bench.findings.expect(
+                    stream.length ?? Int64(length) == Int64(length),
+                    "the stream of \(length) octets says \(stream.length ?? -1)"
+                )
+                let whole = try await stream.collect(upTo: 1 << 24)
+                bench.findings.expect(
+                    whole == body,
+                    "a body of \(length) octets came back as others (\(whole.readableBytes))"
+                )
+            }
+        },
+        Rule("A part of a body comes back octet for octet, and the stream's length is the part's.") { bench in
+            var random = bench.random(2)
+            for length in [1, 65_536, 65_537, 400_003] {
+                let body = bench.noise(length)
+                let stored = try await bench.mustPut(bench.draft(try bench.key("/\(length)")), body)
+                var ranges = [0..<length, 0..<1, length - 1..<length, 0..<0, length..<length]
+                if length > 65_537 { ranges += [65_535..<65_537, 65_536..<131_072, 1..<length - 1] }
+                for _ in 0..<12 {
+                    let ends = [Int.random(in: 0...length, using: &random), Int.random(in: 0...length, using: &random)]
+                    ranges.append(min(ends[0], ends[1])..<max(ends[0], ends[1]))
+                }
+                for range in ranges {
+                    let part = Int64(range.lowerBound)..<Int64(range.upperBound)
+                    let stream = try bench.findings.unwrap(
+                        try await bench.store.openBody(of: stored, range: part),
+                        "octets \(range) of \(length) could not be opened"
+                    )
+                    bench.findings.equal(stream.length, Int64(range.count), "the length of the stream of \(range)")
+                    let octets = try await stream.collect(upTo: 1 << 24)
+                    let isRight = octets == body.getSlice(at: range.lowerBound, length: range.count)
+                    bench.findings.expect(isRight, "octets \(range) of \(length) came back as others")
+                }
+            }
+        },
+        Rule(
+            "A body stays readable until its stream is released, even when its response is replaced, invalidated or removed."
+        ) {
+            bench in
+            for how in ["replaced", "marked", "removed", "removed by its tag", "removed with everything"] {
+                let key = try bench.key("/x")
+                let body = bench.noise(StoreBench.large)
+                let stored = try await bench.mustPut(bench.draft(key, tags: ["t"]), body)
+                let stream = try bench.findings.unwrap(
+                    try await bench.store.openBody(of: stored),
+                    "it could not be opened"
+                )
+                var iterator = stream.makeAsyncIterator()
+                var whole = try await iterator.next() ?? ByteBuffer()
+                switch how {
+                case "replaced": try await bench.mustPut(bench.draft(key), bench.noise(100_000, 9))
+                case "marked": try await bench.invalidate(.key(key), soft: true)
+                case "removed": try await bench.invalidate(.key(key), soft: false)
+                case "removed by its tag": try await bench.invalidate(.tag("t"), soft: false)
+                default: try await bench.invalidate(.all, soft: false)
+                }
+                for index in 0..<8 { try await bench.put(bench.draft(try bench.key("/\(index)")), bench.noise(90_000)) }
+                while let chunk = try await iterator.next() { whole.writeImmutableBuffer(chunk) }
+                bench.findings.expect(whole == body, "\(how) while it was read: other octets came")
+            }
+        },
+        Rule("The body of a response that is no longer stored is whole or gone.") { bench in
+            let key = try bench.key("/x")
+            let old = try await bench.mustPut(bench.draft(key), bench.noise(100_000))
+            let removed = try await bench.mustPut(bench.draft(try bench.key("/y")), bench.noise(100_000, 1))
+            try await bench.mustPut(bench.draft(key), bench.noise(100_000, 2))
+            try await bench.invalidate(.key(removed.key), soft: false)
+            for (response, salt) in [(old, UInt64(0)), (removed, 1)] {
+                let body = try await bench.read(response)
+                bench.findings.expect(body == nil || body == bench.noise(100_000, salt), "another body came")
+            }
+        },
+        Rule("'resident' holds all of a key's responses, or says nothing.") { bench in
+            let key = try bench.key("/x")
+            for index in 0..<6 {
+                let selecting: HTTPFields = [.accept: "\(index % 4)"]
+                try await bench.mustPut(
+                    bench.draft(key, fields: [.vary: "accept"], selecting: selecting),
+                    bench.body("x")
+                )
+                let found = try await bench.store.lookup(key)
+                if let resident = bench.store.resident(key) {
+                    bench.findings.equal(Set(resident.map(\.id)), Set(found.map(\.id)), "the numbers of the responses")
+                }
+                if index == 4 { try await bench.invalidate(.key(key), soft: true) }
+            }
+        },
+        Rule("Reading deletes nothing.") { bench in
+            let key = try bench.key("/x")
+            try await bench.mustPut(bench.draft(key), bench.body("x"))
+            for _ in 0..<20 { bench.findings.equal(try await bench.texts(key), ["x"], "the bodies") }
+        },
+    ]
+
+    /// Fields that a store might be tempted to put in order.
+    private static let strangeFields: [(String, HTTPFields)] = {
+        var order = HTTPFields()
+        for (index, name) in [HTTPField.Name.setCookie, .via, .setCookie, .via, .cacheControl].enumerated() {
+            order.append(HTTPField(name: name, value: "v\(index), \"a,b\""))
+        }
+        var octets = HTTPFields()
+        octets.append(HTTPField(name: .server, lenientValue: [0x80, 0xFF, 0x20, 0xC3, 0x28]))
+        octets.append(
+            HTTPField(name: .eTag, lenientValue: Array("\"f\u{fc}r\"".unicodeScalars.map { UInt8($0.value) }))
+        )
+        var many = HTTPFields()
+        for index in 0..<200 {
+            guard let name = HTTPField.Name("X-Field-\(index % 50)") else { continue }
+            many.append(HTTPField(name: name, value: String(repeating: "\(index)", count: 40)))
+        }
+        var empty = HTTPFields()
+        empty.append(HTTPField(name: .server, value: ""))
+        return [("none", [:]), ("order", order), ("octets", octets), ("many", many), ("empty", empty)]
+    }()
+
+    /// Names and values as octets: two values that differ in what is no UTF-8 are equal as text.
+    private static func octets(_ fields: HTTPFields) -> [[UInt8]] {
+        fields.flatMap { [Array($0.name.rawName.utf8), $0.withUnsafeBytesOfValue { Array($0) }] }
+    }
+}

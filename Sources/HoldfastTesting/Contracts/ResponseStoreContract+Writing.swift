@@ -1,0 +1,118 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import NIOCore
+
+extension ResponseStoreContract {
+    /// `beginWrite` and `ResponseWriter`.
+    static let writing: [Rule] = [
+        Rule("Nothing is visible before 'finish'.") { bench in
+            let key = try bench.key("/x")
+            let writer = try await bench.begin(bench.draft(key))
+            bench.findings.equal(try await bench.store.lookup(key).count, 0, "responses after 'beginWrite'")
+            try await writer.append(bench.noise(StoreBench.large))
+            bench.findings.equal(try await bench.store.lookup(key).count, 0, "responses after 'append'")
+            let stored = try await writer.finish()
+            bench.findings.equal(
+                try await bench.store.lookup(key),
+                stored.map { [$0] } ?? [],
+                "the lookup after 'finish'"
+            )
+            bench.findings.expect(stored != nil, "'finish' returned nil, though nothing was invalidated")
+        },
+        Rule("While a new response is written, the one it will replace is found.") { bench in
+            let key = try bench.key("/x")
+            try await bench.mustPut(bench.draft(key), bench.body("old"))
+            let writer = try await bench.begin(bench.draft(key))
+            try await writer.append(bench.body("new"))
+            bench.findings.equal(try await bench.texts(key), ["old"], "the bodies before 'finish'")
+            _ = try await writer.finish()
+            bench.findings.equal(try await bench.texts(key), ["new"], "the bodies after 'finish'")
+        },
+        Rule("After 'abandon' nothing is visible, whatever is called then.") { bench in
+            let key = try bench.key("/x")
+            let writer = try await bench.begin(bench.draft(key))
+            try await writer.append(bench.body("half"))
+            await writer.abandon()
+            let stored = try? await writer.finish()
+            bench.findings.expect(stored == nil, "'finish' after 'abandon' returned a stored response")
+            bench.findings.equal(try await bench.store.lookup(key).count, 0, "responses after 'abandon'")
+        },
+        Rule("'abandon' does nothing after 'finish'.") { bench in
+            let key = try bench.key("/x")
+            let writer = try await bench.begin(bench.draft(key))
+            try await writer.append(bench.body("whole"))
+            _ = try await writer.finish()
+            await writer.abandon()
+            bench.findings.equal(try await bench.texts(key), ["whole"], "the bodies after 'finish' and 'abandon'")
+        },
+        Rule("A writer that is dropped without 'finish' leaves nothing.") { bench in
+            let key = try bench.key("/x")
+            do {
+                let writer = try await bench.begin(bench.draft(key))
+                try await writer.append(bench.noise(StoreBench.large))
+            }
+            bench.findings.equal(try await bench.store.lookup(key).count, 0, "responses")
+        },
+        Rule(
+            "Octets below 'readableLength' are read back as they were appended: before 'finish', after it, and after 'abandon'."
+        ) {
+            bench in
+            for isFinished in [true, false] {
+                let body = bench.noise(StoreBench.large)
+                let writer = try await bench.begin(bench.draft(try bench.key("/\(isFinished)")))
+                var offset = 0
+                for length in [1, 70_000, 300_000, body.readableBytes - 370_001] {
+                    try await writer.append(body.getSlice(at: offset, length: length) ?? ByteBuffer())
+                    offset += length
+                    try await readBack(body, upTo: offset, writer, bench)
+                }
+                if isFinished { _ = try await writer.finish() } else { await writer.abandon() }
+                try await readBack(body, upTo: offset, writer, bench)
+                let length = await writer.readableLength
+                if isFinished {
+                    try await bench.invalidate(.all, soft: false)
+                    try await readBack(body, upTo: Int(length), writer, bench)
+                }
+            }
+        },
+        Rule("A response with more or longer tags than are kept is not stored.") { bench in
+            let key = try bench.key("/x")
+            let many = (0...ResponseDraft.maximumTagCount).map { "tag-\($0)" }
+            let long = String(repeating: "x", count: ResponseDraft.maximumTagLength + 1)
+            for tags in [many, [long]] {
+                let stored = try await bench.put(bench.draft(key, tags: tags), bench.body("x"))
+                bench.findings.expect(stored == nil, "\(tags.count) tags, the longest of \(tags[0].utf8.count) octets")
+            }
+            bench.findings.equal(try await bench.store.lookup(key).count, 0, "responses")
+            let fitting = many.dropLast().map { $0 + String(repeating: "x", count: 1000) }
+            let stored = try await bench.put(bench.draft(key, tags: fitting), bench.body("x"))
+            bench.findings.expect(stored != nil, "\(fitting.count) tags of 1,006 octets were declined")
+        },
+        Rule("A number is never used for two responses.") { bench in
+            var numbers: [Int64] = []
+            for round in 0..<12 {
+                numbers.append(try await bench.mustPut(bench.draft(try bench.key("/\(round % 3)")), bench.body("x")).id)
+                if round % 4 == 3 { try await bench.invalidate(.all, soft: false) }
+            }
+            bench.findings.equal(Set(numbers).count, numbers.count, "different numbers of as many responses")
+        },
+    ]
+
+    private static func readBack(
+        _ body: ByteBuffer,
+        upTo appended: Int,
+        _ writer: any ResponseWriter,
+        _ bench: StoreBench
+    ) async throws {
+        let readable = Int(await writer.readableLength)
+        bench.findings.expect(readable <= appended, "'readableLength' is \(readable) after \(appended) octets")
+        for offset in [0, 1, 65_535, 65_536, 100_001, readable / 2, readable - 1] where offset >= 0 && offset < readable
+        {
+            let octets = try await writer.readBack(from: Int64(offset))
+            bench.findings.expect(octets.readableBytes > 0, "nothing came from octet \(offset) of \(readable)")
+            let isRight = octets == body.getSlice(at: offset, length: octets.readableBytes)
+            bench.findings.expect(isRight, "other octets came from octet \(offset)")
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import NIOCore
+
+/// A store on the bench, and what one does to it all the time.
+struct StoreBench: Sendable {
+    let store: any ResponseStore
+    let findings: Findings
+    let seed: UInt64
+    let reopen: (@Sendable (any ResponseStore) async throws -> any ResponseStore)?
+
+    /// 2026-01-01T00:00:00Z.
+    static let now = Timestamp(seconds: 1_767_225_600)
+    /// More than a store is likely to take in one piece.
+    static let large = 1_500_001
+
+    var sequence: InvalidationSequence { store.invalidationSequence }
+
+    /// The same bench with the store closed and opened again.
+    func reopened() async throws -> StoreBench {
+        guard let reopen else { throw CheckEnded() }
+        return StoreBench(store: try await reopen(store), findings: findings, seed: seed, reopen: reopen)
+    }
+
+    func key(
+        _ path: String,
+        _ partition: CacheKey.Partition = .shared,
+        method: HTTPRequest.Method = .get,
+        content: CacheKey.Content? = nil
+    ) throws -> CacheKey {
+        CacheKey(partition: partition, method: method, target: try target(path), content: content)
+    }
+
+    func target(_ path: String) throws -> TargetURI { try TargetURI("https://store.example" + path) }
+
+    func draft(
+        _ key: CacheKey,
+        fields: HTTPFields = [.contentType: "text/plain"],
+        selecting: HTTPFields = [:],
+        tags: [String] = []
+    ) -> ResponseDraft {
+        ResponseDraft(
+            key: key,
+            head: StoredResponseHead(
+                requestMethod: key.components.method,
+                selectingFields: selecting,
+                status: .ok,
+                fields: fields,
+                requestTime: Self.now,
+                responseTime: Self.now
+            ),
+            freshUntil: Self.now.adding(.seconds(60)),
+            isUsableStale: true,
+            storedAt: Self.now,
+            tags: tags
+        )
+    }
+
+    func body(_ text: String) -> ByteBuffer { ByteBuffer(string: text) }
+
+    /// Octets that are the same for the same length and salt; no two stretches of 4 KiB are alike.
+    func noise(_ length: Int, _ salt: UInt64 = 0) -> ByteBuffer {
+        var buffer = ByteBuffer()
+        buffer.reserveCapacity(length + 4096)
+        var stamp = SeededRandom(seed: seed &+ salt &* 7_919 &+ UInt64(length))
+        while buffer.readableBytes < length {
+            buffer.writeInteger(stamp.next())
+            buffer.writeBytes(Self.page)
+        }
+        return buffer.getSlice(at: 0, length: length) ?? buffer
+    }
+
+    private static let page: [UInt8] = {
+        var random = SeededRandom(seed: 7)
+        return (0..<4088).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+    }()
+
+    func begin(_ draft: ResponseDraft, _ fence: InvalidationSequence? = nil) async throws -> any ResponseWriter {
+        try findings.unwrap(
+            try await store.beginWrite(draft, fence: fence ?? sequence),
+            "an empty store declined to store a small response"
+        )
+    }
+
+    /// Stores in one go; `nil` when the store says that it did not.
+    @discardableResult
+    func put(_ draft: ResponseDraft, _ body: ByteBuffer, _ fence: InvalidationSequence? = nil) async throws
+        -> StoredResponse?
+    {
+        guard let writer = try await store.beginWrite(draft, fence: fence ?? sequence) else { return nil }
+        if body.readableBytes > 0 { try await writer.append(body) }
+        return try await writer.finish()
+    }
+
+    /// Stores what has to be stored.
+    @discardableResult
+    func mustPut(_ draft: ResponseDraft, _ body: ByteBuffer) async throws -> StoredResponse {
+        try findings.unwrap(
+            try await put(draft, body),
+            "a small response was not stored, though nothing was invalidated"
+        )
+    }
+
+    /// The body of a response; `nil` when it is gone.
+    func read(_ response: StoredResponse, _ range: Range<Int64>? = nil) async throws -> ByteBuffer? {
+        try await store.openBody(of: response, range: range)?.collect(upTo: 1 << 30)
+    }
+
+    func text(_ response: StoredResponse) async throws -> String? {
+        try await read(response).map { String(buffer: $0) }
+    }
+
+    /// The texts of all responses of a key, sorted.
+    func texts(_ key: CacheKey) async throws -> [String?] {
+        var texts: [String?] = []
+        for response in try await store.lookup(key) { texts.append(try await text(response)) }
+        return texts.sorted { ($0 ?? "") < ($1 ?? "") }
+    }
+
+    /// `nil` when there is none, else whether it is marked.
+    func mark(_ key: CacheKey) async throws -> Bool? {
+        try await store.lookup(key).first?.head.isInvalidated
+    }
+
+    @discardableResult
+    func invalidate(_ scope: InvalidationScope, soft: Bool) async throws -> InvalidationSequence {
+        try await store.invalidate(scope, keepingForOffline: soft, at: Self.now)
+    }
+
+    /// What a 304 makes of a response.
+    func renewal(_ response: StoredResponse, fields: HTTPFields? = nil, tags: [String] = []) -> ResponseDraft {
+        var draft = draft(response.key, tags: tags)
+        draft.head = response.head
+        draft.head.isInvalidated = false
+        draft.head.responseTime = Self.now.adding(.seconds(10))
+        if let fields { draft.head.fields = fields }
+        return draft
+    }
+
+    func random(_ salt: UInt64) -> SeededRandom { SeededRandom(seed: seed &* 31 &+ salt) }
+}
+
+/// A scope's name in a finding.
+extension InvalidationScope {
+    var word: String {
+        switch self {
+        case .all: "all"
+        case .key: "key"
+        case .tag: "tag"
+        case .target: "target"
+        }
+    }
+}

@@ -1,0 +1,207 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import NIOCore
+
+extension TransportContract {
+    private static let hello = ScriptedOrigin.Answer("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello")
+
+    /// What goes out.
+    static let sending: [Rule] = [
+        Rule("One request is one request on the wire, and one answer.", [hello, hello, hello]) { bench in
+            for count in 1...3 {
+                let (head, body) = try await bench.exchange(bench.request("/\(count)"))
+                bench.findings.equal(head.status.code, 200, "the status")
+                bench.findings.equal(body, "hello", "the content")
+                bench.findings.equal(bench.origin.requests.count, count, "requests on the wire")
+            }
+        },
+        Rule(
+            "The path is sent as it stands, byte for byte.",
+            Array(repeating: hello, count: 12)
+        ) { bench in
+            let paths = [
+                "/", "/a%2Fb", "/a%2fb", "/./a/../b", "//a//b", "/a;b=c", "/?", "/a??b", "/a?x=1&x=2", "/a?q=a+b%20c",
+                "/~u/(x)!*'", "/a?x=%7C",
+            ]
+            for path in paths {
+                _ = try await bench.exchange(bench.request(path))
+                let line = bench.origin.requests.last?.split(separator: "\r\n").first.map(String.init)
+                bench.findings.equal(line, "GET \(path) HTTP/1.1", "the request line")
+            }
+        },
+        Rule("Method, authority, fields and content arrive as they were given.", [hello]) { bench in
+            let fields: HTTPFields = [.accept: "text/plain", .acceptLanguage: "1", .acceptLanguage: "2"]
+            let body = BodyStream(ByteBuffer(string: "content"))
+            _ = try await bench.exchange(bench.request("/x", .put, fields: fields, body: body))
+            let text = bench.origin.requests.last ?? ""
+            let lines = text.split(separator: "\r\n").map { $0.lowercased() }
+            bench.findings.equal(lines.first, "put /x http/1.1", "the request line")
+            bench.findings.equal(lines.filter { $0 == "host: \(bench.origin.authority)" }.count, 1, "lines of 'Host'")
+            bench.findings.equal(
+                lines.filter { $0.hasPrefix("accept-language:") },
+                ["accept-language: 1", "accept-language: 2"],
+                "lines of a field that was given twice"
+            )
+            bench.findings.equal(lines.filter { $0.hasPrefix("content-length:") }, ["content-length: 7"], "the length")
+            bench.findings.expect(text.hasSuffix("\r\n\r\ncontent"), "the content is not at the end of what was sent")
+        },
+        Rule("Nothing that changes the answer is asked for that the request did not ask for.", [hello]) { bench in
+            _ = try await bench.exchange(bench.request())
+            let lines = (bench.origin.requests.last ?? "").split(separator: "\r\n").map { $0.lowercased() }
+            for name in ["accept-encoding", "range", "if-", "cache-control", "cookie", "authorization"] {
+                let sent = lines.filter { $0.hasPrefix(name) }
+                bench.findings.expect(sent.isEmpty, "it sent \(sent)")
+            }
+        },
+    ]
+
+    /// What comes back.
+    static let receiving: [Rule] = [
+        Rule(
+            "No redirect is followed.",
+            [.init("HTTP/1.1 302 Found\r\nlocation: /there\r\ncontent-length: 0\r\n\r\n"), hello]
+        ) {
+            bench in
+            let (head, _) = try await bench.exchange(bench.request())
+            bench.findings.equal(head.status.code, 302, "the status")
+            bench.findings.equal(head.headerFields[.location], "/there", "the field 'Location'")
+            bench.findings.equal(bench.origin.requests.count, 1, "requests on the wire")
+        },
+        Rule(
+            "No content is decoded.",
+            [.init("HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 8\r\n\r\nnot gzip")]
+        ) { bench in
+            let (head, body) = try await bench.exchange(bench.request("/", fields: [.acceptEncoding: "gzip"]))
+            bench.findings.equal(head.headerFields[.contentEncoding], "gzip", "the field 'Content-Encoding'")
+            bench.findings.equal(body, "not gzip", "the content")
+        },
+        Rule(
+            "Nothing is retried: what the origin answered is the answer.",
+            [.init("HTTP/1.1 503 Service Unavailable\r\nretry-after: 0\r\ncontent-length: 4\r\n\r\nbusy"), hello]
+        ) { bench in
+            let (head, body) = try await bench.exchange(bench.request())
+            bench.findings.equal(head.status.code, 503, "the status")
+            bench.findings.equal(body, "busy", "the content")
+            bench.findings.equal(bench.origin.requests.count, 1, "requests on the wire")
+        },
+        Rule(
+            "Fields come in the order and number in which they were sent.",
+            [
+                .init(
+                    "HTTP/1.1 200 OK\r\nvia: 1\r\nset-cookie: a\r\nvia: 2\r\nset-cookie: b\r\ncontent-length: 0\r\n\r\n"
+                )
+            ]
+        ) { bench in
+            let (head, _) = try await bench.exchange(bench.request())
+            let fields = head.headerFields.filter { [.via, .setCookie].contains($0.name) }
+            bench.findings.equal(fields.map(\.value), ["1", "a", "2", "b"], "the values")
+        },
+        Rule(
+            "A final response that has no content has an empty body, whatever its fields say.",
+            [
+                .init("HTTP/1.1 304 Not Modified\r\ncontent-length: 10\r\netag: \"1\"\r\n\r\n"),
+                .init("HTTP/1.1 204 No Content\r\n\r\n"),
+                .init("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n"),
+            ]
+        ) { bench in
+            for (method, status) in [(HTTPRequest.Method.get, 304), (.get, 204), (.head, 200)] {
+                let (head, body) = try await bench.exchange(bench.request("/", method))
+                bench.findings.equal(head.status.code, status, "the status")
+                bench.findings.equal(body, "", "\(method) \(status): the content")
+            }
+        },
+        Rule(
+            "Interim responses are no answer.",
+            [.init("HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nfinal")]
+        ) { bench in
+            let (head, body) = try await bench.exchange(bench.request())
+            bench.findings.equal(head.status.code, 200, "the status")
+            bench.findings.equal(body, "final", "the content")
+        },
+        Rule(
+            "'send' returns with the head; the body streams after it.",
+            [.init("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nfirst", then: "later")]
+        ) { bench in
+            let response = try await bench.transport.send(bench.request())
+            bench.findings.equal(response.head.status.code, 200, "the status while the body is not there yet")
+            var iterator = response.body.makeAsyncIterator()
+            var text = ""
+            while text.utf8.count < 5, let chunk = try await iterator.next() { text += String(buffer: chunk) }
+            bench.findings.equal(text, "first", "what came before the origin went on")
+            bench.origin.goOn()
+            while let chunk = try await iterator.next() { text += String(buffer: chunk) }
+            bench.findings.equal(text, "firstlater", "the content")
+        },
+        Rule(
+            "What nobody reads is not taken off the wire without end.",
+            [.init("HTTP/1.1 200 OK\r\ncontent-length: \(Self.flood)\r\n\r\n", flooding: Self.flood)]
+        ) { bench in
+            let response = try await bench.transport.send(bench.request())
+            var iterator = response.body.makeAsyncIterator()
+            var received = try await iterator.next()?.readableBytes ?? 0
+            // The origin writes until the sockets are full. It must have stopped long before it is through.
+            await bench.origin.stalls()
+            let sent = bench.origin.flooded
+            bench.findings.expect(
+                sent < Self.flood,
+                "all of \(Self.flood) octets were taken while \(received) were asked for"
+            )
+            while let chunk = try await iterator.next() { received += chunk.readableBytes }
+            bench.findings.equal(received, Self.flood, "octets of the body, once it was read")
+        },
+    ]
+
+    /// More than the buffers of two sockets and of a client hold.
+    private static let flood = 96 << 20
+
+    /// What goes wrong.
+    static let failing: [Rule] = [
+        Rule("A connection that is refused is 'connect', and unreachable.", []) { bench in
+            await bench.origin.stop()
+            let code = await bench.failure(bench.request())
+            bench.findings.equal(code, .connect, "the code")
+        },
+        Rule("An origin that hangs up before the head is 'connectionClosed', and is asked once.", [.hangUp, hello]) {
+            bench in
+            let code = await bench.failure(bench.request())
+            bench.findings.equal(code, .connectionClosed, "the code")
+            bench.findings.equal(bench.origin.requests.count, 1, "requests on the wire")
+        },
+        Rule(
+            "A body that breaks off throws, and never ends quietly.",
+            [
+                .init("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf", closes: true),
+                .init("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n", closes: true),
+            ]
+        ) { bench in
+            for what in ["by its length", "by its chunks"] {
+                let code = await bench.failure(bench.request())
+                bench.findings.equal(code, .connectionClosed, "the code of one that is incomplete \(what)")
+            }
+        },
+        Rule("Cancelling the calling task ends the exchange on the wire.", [.silence]) { bench in
+            let exchange = Task { try await bench.transport.send(bench.request()) }
+            await bench.origin.received(1)
+            exchange.cancel()
+            await bench.origin.closed(1)
+            if case .success = await exchange.result {
+                bench.findings.add("an exchange that was cancelled was answered")
+            }
+        },
+        Rule(
+            "Letting go of a body that has not ended ends the exchange on the wire.",
+            [.init("HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nhalf")]
+        ) { bench in
+            let reader = Task {
+                var iterator = try await bench.transport.send(bench.request()).body.makeAsyncIterator()
+                _ = try await iterator.next()
+                _ = try await iterator.next()
+            }
+            await bench.origin.received(1)
+            reader.cancel()
+            await bench.origin.closed(1)
+            _ = await reader.result
+        },
+    ]
+}

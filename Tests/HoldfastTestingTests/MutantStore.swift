@@ -1,0 +1,240 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import HoldfastTesting
+import NIOCore
+import Synchronization
+
+/// A store that breaks one rule, on top of one that keeps them all.
+final class MutantStore: ResponseStore {
+    /// What it does wrong. The raw value is a part of the rule that has to tell of it.
+    enum Mutation: String, CaseIterable, Sendable {
+        case showsUnfinished = "Nothing is visible before 'finish'"
+        case finishesAbandoned = "After 'abandon' nothing is visible"
+        case readsBackFromElsewhere = "'readableLength' are read back"
+        case dropsTooManyTags = "more or longer tags than are kept"
+        case reusesNumbers = "A number is never used for two responses"
+        case sortsFields = "comes back as it was drafted"
+        case cutsBodies = "A body comes back octet for octet"
+        case ignoresRanges = "A part of a body comes back"
+        case losesBodiesThatAreRead = "stays readable until its stream is released"
+        case residesInPart = "'resident' holds all"
+        case deletesOnReading = "Reading deletes nothing"
+        case forgetsSelection = "is another variant of its key"
+        case keepsReplaced = "takes the place of the one with the same key"
+        case ignoresPartitions = "Keys that differ in one part"
+        case countsNothing = "has a larger number than the one before"
+        case ignoresFences = "whose fill began before an invalidation"
+        case refusesEverythingAfterAnInvalidation = "A fill that began after an invalidation is stored"
+        case removesWhereItShouldMark = "'keepingForOffline' marks"
+        case invalidatesKeysForTargets = "A target is invalidated in all partitions"
+        case forgetsTags = "A tag is invalidated for everything"
+        case freshensWithoutFence = "What was invalidated after the fence is not freshened"
+        case revivesWhatIsGone = "What is gone is not freshened"
+        case keepsOldTags = "'freshen' replaces the tags"
+        case movesTimeOfStoring = "the time of storing stay"
+        case tellsNobody = "Whoever watches is told"
+        case tellsTooEarly = "A change is told after its commit"
+        case hangsOnInvalidation = "An invalidation of what is not stored is no error"
+    }
+
+    private let mutation: Mutation
+    private let base = InMemoryResponseStore()
+    private let silent = StoreChangeFeed()
+    private let early = StoreChangeFeed()
+    private let drafts = Mutex<[CacheKey: StoredResponse]>([:])
+    private let looked = Mutex<[CacheKey: Int]>([:])
+    private let numbers = Mutex<[Int64: Int64]>([:])
+
+    init(_ mutation: Mutation) { self.mutation = mutation }
+
+    var invalidationSequence: InvalidationSequence {
+        mutation == .countsNothing ? InvalidationSequence(1) : base.invalidationSequence
+    }
+
+    var changes: StoreChangeFeed {
+        switch mutation {
+        case .tellsNobody: silent
+        case .tellsTooEarly: early
+        default: base.changes
+        }
+    }
+
+    func resident(_ key: CacheKey) -> [StoredResponse]? {
+        let found = base.resident(changed(key)).map { $0.map(shown) }
+        return mutation == .residesInPart ? found.map { Array($0.prefix(1)) } : found
+    }
+
+    func lookup(_ key: CacheKey) async throws -> [StoredResponse] {
+        var found = try await base.lookup(changed(key)).map(shown)
+        switch mutation {
+        case .showsUnfinished: if let draft = drafts.withLock({ $0[key] }) { found.append(draft) }
+        case .deletesOnReading:
+            let count = looked.withLock { looked in
+                looked[key, default: 0] += 1
+                return looked[key] ?? 0
+            }
+            if count > 5 { found = [] }
+        case .ignoresPartitions: found = found.map { $0.rekeyed(key) }
+        default: break
+        }
+        return found
+    }
+
+    func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream? {
+        switch mutation {
+        case .ignoresRanges: return try await base.openBody(of: response)
+        case .cutsBodies:
+            guard let whole = try await base.openBody(of: response, range: range)?.collect(upTo: 1 << 30) else {
+                return nil
+            }
+            return BodyStream(whole.getSlice(at: 0, length: min(whole.readableBytes, 131_072)) ?? whole)
+        case .losesBodiesThatAreRead:
+            guard let body = try await base.openBody(of: response, range: range), let length = body.length else {
+                return nil
+            }
+            let start = range?.lowerBound ?? 0
+            return BodyStream(length: length) { [base] in
+                var offset: Int64 = 0
+                return {
+                    guard offset < length else { return nil }
+                    let end = min(length, offset + 65_536)
+                    defer { offset = end }
+                    return try await base.openBody(of: response, range: start + offset..<start + end)?.collect(
+                        upTo: 65_536
+                    )
+                }
+            }
+        default: return try await base.openBody(of: response, range: range)
+        }
+    }
+
+    func beginWrite(_ draft: ResponseDraft, fence: InvalidationSequence) async throws -> (any ResponseWriter)? {
+        var draft = draft
+        draft.key = changed(draft.key)
+        var fence = fence
+        switch mutation {
+        case .sortsFields: draft.head.fields = draft.head.fields.sorted
+        case .forgetsSelection: draft.head.selectingFields = [:]
+        case .keepsReplaced: draft.head.selectingFields.append(HTTPField(name: .range, value: "\(base.all.count)"))
+        case .dropsTooManyTags: draft.tags = draft.tags.prefix(64).map { String($0.prefix(1024)) }
+        case .forgetsTags: draft.tags = []
+        case .ignoresFences: fence = InvalidationSequence(.max)
+        case .refusesEverythingAfterAnInvalidation: if base.invalidationSequence.number > 0 { return nil }
+        case .showsUnfinished:
+            let response = StoredResponse(
+                id: -1,
+                key: draft.key,
+                head: draft.head,
+                bodyID: -1,
+                bodyLength: 0,
+                storedAt: draft.storedAt
+            )
+            drafts.withLock { $0[draft.key] = response }
+        default: break
+        }
+        if mutation == .tellsTooEarly { early.publish(StoreChange(.stored, .key(draft.key), tags: draft.tags)) }
+        guard let writer = try await base.beginWrite(draft, fence: fence) else { return nil }
+        return Writer(self, writer)
+    }
+
+    func freshen(
+        _ response: StoredResponse,
+        with draft: ResponseDraft,
+        fence: InvalidationSequence
+    ) async throws -> StoredResponse? {
+        var draft = draft
+        switch mutation {
+        case .freshensWithoutFence:
+            return try await base.freshen(response, with: draft, fence: InvalidationSequence(.max))
+        case .revivesWhatIsGone:
+            if let freshened = try await base.freshen(response, with: draft, fence: fence) { return freshened }
+            if try await base.lookup(response.key).contains(where: { $0.id == response.id }) { return nil }
+            let writer = try await base.beginWrite(draft, fence: InvalidationSequence(.max))
+            return try await writer?.finish()
+        case .keepsOldTags: draft.tags += ["a", "b"]
+        case .movesTimeOfStoring:
+            var freshened = try await base.freshen(response, with: draft, fence: fence)
+            freshened = freshened?.stored(at: draft.storedAt)
+            return freshened
+        default: break
+        }
+        return try await base.freshen(response, with: draft, fence: fence)
+    }
+
+    func invalidate(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) async throws
+        -> InvalidationSequence
+    {
+        var (scope, keeping) = (scope, keepingForOffline)
+        switch mutation {
+        case .removesWhereItShouldMark: keeping = false
+        case .invalidatesKeysForTargets:
+            if case .target(let target) = scope { scope = .key(CacheKey(method: .get, target: target)) }
+        case .hangsOnInvalidation: if base.all.isEmpty { try await Gate().wait() }
+        default: break
+        }
+        let number = try await base.invalidate(scope, keepingForOffline: keeping, at: now)
+        return mutation == .countsNothing ? InvalidationSequence(1) : number
+    }
+
+    private func changed(_ key: CacheKey) -> CacheKey {
+        guard mutation == .ignoresPartitions else { return key }
+        return CacheKey(method: key.components.method, target: key.components.target, content: key.components.content)
+    }
+
+    fileprivate func shown(_ response: StoredResponse) -> StoredResponse {
+        guard mutation == .reusesNumbers else { return response }
+        return StoredResponse(
+            id: 1,
+            key: response.key,
+            head: response.head,
+            bodyID: response.bodyID,
+            bodyLength: response.bodyLength,
+            storedAt: response.storedAt
+        )
+    }
+
+    private final class Writer: ResponseWriter {
+        private let store: MutantStore
+        private let base: any ResponseWriter
+        private let isAbandoned = Mutex(false)
+
+        init(_ store: MutantStore, _ base: any ResponseWriter) {
+            self.store = store
+            self.base = base
+        }
+
+        func append(_ chunk: ByteBuffer) async throws { try await base.append(chunk) }
+
+        var readableLength: Int64 { get async { await base.readableLength } }
+
+        func readBack(from offset: Int64) async throws -> ByteBuffer {
+            try await base.readBack(from: store.mutation == .readsBackFromElsewhere ? offset / 2 : offset)
+        }
+
+        func finish() async throws -> StoredResponse? {
+            if store.mutation == .tellsTooEarly { for _ in 0..<2000 { await Task.yield() } }
+            return try await base.finish().map(store.shown)
+        }
+
+        func abandon() async {
+            if store.mutation == .finishesAbandoned { _ = try? await base.finish() } else { await base.abandon() }
+        }
+    }
+}
+
+extension StoredResponse {
+    fileprivate func rekeyed(_ key: CacheKey) -> StoredResponse {
+        StoredResponse(id: id, key: key, head: head, bodyID: bodyID, bodyLength: bodyLength, storedAt: storedAt)
+    }
+
+    fileprivate func stored(at instant: Timestamp) -> StoredResponse {
+        StoredResponse(id: id, key: key, head: head, bodyID: bodyID, bodyLength: bodyLength, storedAt: instant)
+    }
+}
+
+extension HTTPFields {
+    fileprivate var sorted: HTTPFields {
+        HTTPFields(self.map { $0 }.sorted { $0.name.canonicalName < $1.name.canonicalName })
+    }
+}

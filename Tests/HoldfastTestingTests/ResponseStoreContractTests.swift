@@ -1,0 +1,119 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HoldfastTesting
+import Logging
+import OfflineStore
+import Synchronization
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+@Suite(.timeLimit(.minutes(5))) struct ResponseStoreContractTests {
+    static let seed = UInt64.random(in: 0...UInt64.max)
+
+    @Test func theStoreInMemoryKeepsIt() async {
+        let found = await ResponseStoreContract(seed: Self.seed) { InMemoryResponseStore() }.run()
+        #expect(found == [], "seed \(Self.seed)")
+    }
+
+    @Test func theFaultyStoreKeepsItWhileNothingFails() async {
+        let contract = ResponseStoreContract(seed: Self.seed) { FaultyResponseStore(InMemoryResponseStore()) }
+        let found = await contract.run()
+        #expect(found == [], "seed \(Self.seed)")
+    }
+
+    @Test func theStoreOnDiskKeepsIt() async throws {
+        let stores = try OpenStores()
+        let contract = ResponseStoreContract(
+            seed: Self.seed,
+            reopen: { store in try await stores.reopen(store) },
+            makeStore: { try await stores.open() }
+        )
+        let found = await contract.run()
+        #expect(found == [], "seed \(Self.seed)")
+        try await stores.close()
+    }
+
+    @Test func everyRuleIsASentenceOfItsOwn() {
+        let rules = ResponseStoreContract(reopen: { $0 }) { InMemoryResponseStore() }.rules
+        #expect(Set(rules).count == rules.count && rules.count > 30)
+        #expect(rules.allSatisfy { $0.hasSuffix(".") })
+    }
+
+    @Test(arguments: MutantStore.Mutation.allCases)
+    func aStoreThatBreaksOneRuleIsFoundOut(_ mutation: MutantStore.Mutation) async {
+        let contract = ResponseStoreContract(seed: Self.seed, timeout: .seconds(5)) { MutantStore(mutation) }
+        let found = await contract.run { $0.contains(mutation.rawValue) }
+        #expect(!found.isEmpty, "seed \(Self.seed)")
+    }
+
+    @Test func aStoreThatThrowsIsFoundOut() async {
+        let contract = ResponseStoreContract {
+            let store = FaultyResponseStore(InMemoryResponseStore())
+            store.fail([.finish])
+            return store
+        }
+        let found = await contract.run { $0.hasPrefix("Reading") }
+        #expect(found.contains { $0.detail.contains("an error was thrown") })
+    }
+}
+
+/// Stores in folders of their own, with what is needed to open them again.
+private final class OpenStores: Sendable {
+    private let folder: String
+    private let state = Mutex<[(manager: CacheManager, path: String)]>([])
+
+    init() throws {
+        var template = Array("/tmp/holdfast-contract-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw CouldNotMakeFolder() }
+        folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress.unsafelyUnwrapped) }
+    }
+
+    struct CouldNotMakeFolder: Error {}
+
+    func open() async throws -> any ResponseStore {
+        let number = state.withLock { $0.count }
+        return try await open("\(folder)/\(number)").responses
+    }
+
+    func reopen(_ store: any ResponseStore) async throws -> any ResponseStore {
+        guard let open = state.withLock({ $0.last }), open.manager.responses as AnyObject === store as AnyObject else {
+            throw CouldNotMakeFolder()
+        }
+        try await open.manager.close()
+        return try await self.open(open.path).responses
+    }
+
+    private func open(_ path: String) async throws -> CacheManager {
+        let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let manager = try await CacheManager.open(
+            at: path,
+            configuration: .init(budget: 128 << 20),
+            clock: ManualClock(),
+            logger: quiet
+        )
+        state.withLock { $0.append((manager, path)) }
+        return manager
+    }
+
+    func close() async throws {
+        for (manager, path) in state.withLock({ $0 }) {
+            try await manager.close()
+            Self.remove(path)
+        }
+        rmdir(folder)
+    }
+
+    private static func remove(_ path: String) {
+        for name in ["0001.sqlite", "0001.sqlite-wal", "0001.sqlite-shm", "CURRENT", "sequence", "lock"] {
+            unlink(path + "/" + name)
+        }
+        rmdir(path)
+    }
+}
