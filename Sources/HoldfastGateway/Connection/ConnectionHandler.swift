@@ -1,0 +1,351 @@
+import HTTPTypes
+import Logging
+import NIOCore
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// One client's HTTP/1 connection: performs what ``ConnectionMachine`` decides, and takes the answers of its exchanges.
+///
+/// Everything here runs on the channel's event loop. An exchange runs in a task of its own and comes back through ``ExchangeLink``.
+final class ConnectionHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// How the present answer's content is delimited.
+    private enum Delimiting {
+        case nothing
+        case length(rest: Int64)
+        case chunked
+        case close
+    }
+
+    /// What a client owes.
+    private enum Waiting {
+        /// A request's first octet.
+        case request
+        /// The rest of a request's head.
+        case head
+        case content
+        case closing
+    }
+
+    private let service: GatewayService
+    private let configuration: GatewayConfiguration
+    private var machine: ConnectionMachine
+    private var context: ChannelHandlerContext?
+    private var task: Task<Void, Never>?
+    private var request: RequestHead?
+    private var delimiting: Delimiting?
+    private var content: EventLoopPromise<ByteBuffer?>?
+    private var writability: EventLoopPromise<Void>?
+    /// For what the client owes, and for what it does not take.
+    private var deadline: Scheduled<Void>?
+    private var writeDeadline: Scheduled<Void>?
+    /// Tells the present exchange from those before it, whose tasks may still be about.
+    private var number: UInt64 = 0
+
+    init(service: GatewayService) {
+        self.service = service
+        self.configuration = service.configuration
+        self.machine = ConnectionMachine(
+            limits: service.configuration.messageLimits,
+            discardLimit: service.configuration.discardedContentLimit
+        )
+    }
+
+    // MARK: The channel's events
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        if context.channel.isActive { connected() }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        ended()
+        self.context = nil
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        connected()
+        context.fireChannelActive()
+    }
+
+    private func connected() {
+        guard deadline == nil else { return }
+        wait(for: .head)
+        perform(machine.nextRequest())
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let wasBetweenRequests = machine.isBetweenRequests
+        let action = machine.received(unwrapInboundIn(data))
+        if wasBetweenRequests, machine.isIdle { wait(for: .head) }
+        perform(action)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case ChannelEvent.inputClosed: perform(machine.inputClosed())
+        case is DrainEvent: perform(machine.drain())
+        default: context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable, let writability {
+            self.writability = nil
+            writeDeadline.take()?.cancel()
+            writability.succeed()
+        }
+        context.fireChannelWritabilityChanged()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        ended()
+        context.fireChannelInactive()
+    }
+
+    /// The client has gone: its exchange ends, and nobody else's.
+    private func ended() {
+        machine.closed()
+        stopWaiting()
+        writeDeadline.take()?.cancel()
+        number += 1
+        task?.cancel()
+        task = nil
+        content.take()?.fail(CancellationError())
+        writability.take()?.fail(CancellationError())
+    }
+
+    // MARK: Actions
+
+    private func perform(_ action: ConnectionMachine.Action) {
+        switch action {
+        case .none:
+            break
+        case .read:
+            if machine.isBetweenRequests, number > 0 { wait(for: .request) }
+            context?.read()
+        case .begin(let head):
+            begin(head)
+        case .sayContinue:
+            writeAndFlush(Self.continueHead)
+            context?.read()
+        case .content(let octets):
+            stopWaiting()
+            content.take()?.succeed(octets)
+        case .contentFailed(let refusal):
+            stopWaiting()
+            content.take()?.fail(refusal)
+        case .refuse(let refusal):
+            refuse(refusal)
+        case .linger:
+            closeLingering()
+        case .close:
+            stopWaiting()
+            context?.close(promise: nil)
+        }
+    }
+
+    private static let continueHead = ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")
+
+    private func begin(_ head: RequestHead) {
+        guard let context else { return }
+        stopWaiting()
+        number += 1
+        request = head
+        delimiting = nil
+        let link = ExchangeLink(handler: self, number: number, eventLoop: context.eventLoop)
+        let client = context.remoteAddress?.ipAddress
+        let service = service
+        task = Task { await service.answer(head, from: client, content: link.content(of: head), to: link) }
+    }
+
+    /// A refusal is answered here and not by the service: there is no request to have an exchange about.
+    private func refuse(_ refusal: MessageRefusal) {
+        stopWaiting()
+        number += 1
+        request = nil
+        delimiting = nil
+        let answer = service.problem(for: refusal)
+        start(answer.head, length: Int64(answer.body.readableBytes))
+        _ = write(answer.body)
+        finish()
+    }
+
+    /// RFC 9112 §9.6: closing while octets of the client are unread would reset the connection, and lose the answer.
+    private func closeLingering() {
+        guard let context else { return }
+        wait(for: .closing)
+        context.close(mode: .output, promise: nil)
+        context.read()
+    }
+
+    // MARK: The exchange's doings, by way of its link
+
+    func isPresent(_ number: UInt64) -> Bool { self.number == number && context != nil }
+
+    func nextContent() -> EventLoopFuture<ByteBuffer?>? {
+        guard let context, content == nil else { return nil }
+        let promise = context.eventLoop.makePromise(of: ByteBuffer?.self)
+        content = promise
+        wait(for: .content)
+        perform(machine.contentWanted())
+        return promise.futureResult
+    }
+
+    func discardContent() {
+        perform(machine.discardContent())
+    }
+
+    func inform(_ head: HTTPResponse) {
+        guard delimiting == nil, let request, request.minorVersion > 0, head.status.code != 101 else { return }
+        var octets = ByteBuffer()
+        octets.writeStatusLine(head.status)
+        octets.writeFields(head.headerFields)
+        octets.writeEndOfHead()
+        writeAndFlush(octets)
+    }
+
+    /// Writes the head with the fields that delimit what follows. RFC 9112 §6
+    func start(_ head: HTTPResponse, length: Int64?) {
+        let minorVersion = request?.minorVersion ?? 1
+        var fields = head.headerFields
+        let delimiting: Delimiting
+        if request?.method == .head || head.status.code == 304 {
+            delimiting = .nothing
+        } else if head.status.code == 204 {
+            fields[.contentLength] = nil
+            delimiting = .nothing
+        } else if let length {
+            fields[.contentLength] = nil
+            delimiting = .length(rest: length)
+        } else {
+            fields[.contentLength] = nil
+            delimiting = minorVersion > 0 ? .chunked : .close
+        }
+        if case .close = delimiting { closesAfterAnswer = true }
+        let isKeptAlive = machine.isKeptAlive && !closesAfterAnswer
+        if !isKeptAlive { closesAfterAnswer = true }
+        self.delimiting = delimiting
+
+        var octets = ByteBuffer()
+        octets.writeStatusLine(head.status)
+        octets.writeFields(fields)
+        switch delimiting {
+        case .length(let rest): octets.writeField("Content-Length", String(rest))
+        case .chunked: octets.writeField("Transfer-Encoding", "chunked")
+        case .nothing, .close: break
+        }
+        if !isKeptAlive {
+            octets.writeField("Connection", "close")
+        } else if minorVersion == 0 {
+            octets.writeField("Connection", "keep-alive")
+        }
+        octets.writeEndOfHead()
+        writeAndFlush(octets)
+    }
+
+    /// Set by the head of the present answer, which has announced it.
+    private var closesAfterAnswer = false
+
+    /// - Returns: when more may be written; `nil` at once.
+    func write(_ octets: ByteBuffer) -> EventLoopFuture<Void>? {
+        switch delimiting {
+        case .nothing, nil:
+            return nil
+        case .length(let rest):
+            guard Int64(octets.readableBytes) <= rest else {
+                abort()
+                return context?.eventLoop.makeFailedFuture(CancellationError())
+            }
+            delimiting = .length(rest: rest - Int64(octets.readableBytes))
+            if octets.readableBytes > 0 { writeAndFlush(octets) }
+        case .chunked:
+            if octets.readableBytes > 0 { writeAndFlush(.chunk(octets)) }
+        case .close:
+            writeAndFlush(octets)
+        }
+        guard let context, !context.channel.isWritable, context.channel.isActive else { return nil }
+        if let writability { return writability.futureResult }
+        let promise = context.eventLoop.makePromise(of: Void.self)
+        writability = promise
+        writeDeadline = context.eventLoop.assumeIsolated()
+            .scheduleTask(in: configuration.timeouts.write.timeAmount) { self.context?.close(promise: nil) }
+        return promise.futureResult
+    }
+
+    func finish() {
+        switch delimiting {
+        case .length(let rest) where rest > 0: return abort()
+        case .chunked: writeAndFlush(.lastChunk)
+        case .length, .nothing, .close, nil: break
+        }
+        task = nil
+        request = nil
+        delimiting = nil
+        number += 1
+        let closes = closesAfterAnswer
+        closesAfterAnswer = false
+        content.take()?.fail(CancellationError())
+        perform(machine.answered(keepingAlive: !closes))
+    }
+
+    /// Ends the connection so that the client cannot take what it got for the whole. RFC 9112 §8
+    func abort() {
+        guard let context else { return }
+        if case .close = delimiting {
+            // Where the end of the connection is the end of the content, only a reset says that it is not.
+            _ = (context.channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
+        }
+        context.close(promise: nil)
+    }
+
+    private func writeAndFlush(_ octets: ByteBuffer) {
+        context?.writeAndFlush(wrapOutboundOut(octets), promise: nil)
+    }
+
+    // MARK: Deadlines
+
+    private func wait(for waiting: Waiting) {
+        guard let context else { return }
+        deadline?.cancel()
+        let time: TimeAmount =
+            switch waiting {
+            case .request: configuration.timeouts.keepAlive.timeAmount
+            case .head: configuration.timeouts.head.timeAmount
+            case .content: configuration.timeouts.content.timeAmount
+            case .closing: configuration.timeouts.closing.timeAmount
+            }
+        deadline = context.eventLoop.assumeIsolated().scheduleTask(in: time) { self.passed(waiting) }
+    }
+
+    private func stopWaiting() {
+        deadline?.cancel()
+        deadline = nil
+    }
+
+    private func passed(_ waiting: Waiting) {
+        switch waiting {
+        case .head where !machine.isBetweenRequests:
+            perform(machine.timedOut())
+        case .content:
+            perform(machine.timedOut())
+        case .request, .head, .closing:
+            context?.close(promise: nil)
+        }
+    }
+}
+
+/// Fired through every client's pipeline when the gateway stops.
+struct DrainEvent: Sendable {}

@@ -1,0 +1,80 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import NIOCore
+
+/// An answer of the gateway itself, as a program can read it. RFC 9457
+struct Problem {
+    /// A word for the kind of problem, the end of its `type`.
+    var code: String
+    var title: String
+    var status: Int
+    /// For people; without query values or credentials.
+    var detail: String
+    var outcome: CacheOutcome
+
+    /// `{"type":…,"title":…,"status":…,"detail":…}`
+    var json: ByteBuffer {
+        var json = ByteBuffer()
+        json.writeString(#"{"type":"urn:holdfast:problem:"#)
+        json.writeJSON(code)
+        json.writeString(#"","title":""#)
+        json.writeJSON(title)
+        json.writeString(#"","status":\#(status),"detail":""#)
+        json.writeJSON(detail)
+        json.writeString("\"}\n")
+        return json
+    }
+}
+
+extension ByteBuffer {
+    /// The inside of a JSON string. RFC 8259 §7
+    fileprivate mutating func writeJSON(_ text: String) {
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": writeString("\\\"")
+            case "\\": writeString("\\\\")
+            case "\u{0}"..<" ":
+                let digits = String(scalar.value, radix: 16)
+                writeString("\\u" + String(repeating: "0", count: 4 - digits.count) + digits)
+            default: writeString(String(scalar))
+            }
+        }
+    }
+}
+
+extension Problem {
+    /// What went wrong in the exchange.
+    ///
+    /// An origin that refuses or hangs up is a 502 here and one that is silent a 504 (RFC 9110 §15.6.3 and §15.6.5); what is asked for offline and not
+    /// stored stays a 504 (RFC 9111 §5.2.1.7).
+    init(_ error: ExchangeError) {
+        code = error.code.description
+        status = error.status
+        if error.code == .originUnreachable, let cause = error.cause as? TransportError, cause.code != .timeout {
+            status = 502
+        }
+        title =
+            switch error.code {
+            case .offlineMiss: "Not stored, and the origin may not be asked"
+            case .staleForbidden: "What is stored may not be served stale"
+            case .originUnreachable: "The origin could not be reached"
+            case .transportFailed: "The origin's answer is no HTTP"
+            case .invalidTarget: "The target is no http or https resource"
+            case .shutDown: "The gateway is stopping"
+            default: "The exchange failed"
+            }
+        detail = error.message
+        outcome = error.outcome
+    }
+
+    /// Octets that are no request.
+    init(_ refusal: MessageRefusal) {
+        code = refusal.reason.rawValue
+        title = "The request is malformed or not supported"
+        status = refusal.status
+        detail =
+            "The request was refused for its \(refusal.reason.rawValue.split(separator: "-").joined(separator: " "))."
+        outcome = CacheOutcome(detail: CacheOutcome.Detail("refused"))
+    }
+}

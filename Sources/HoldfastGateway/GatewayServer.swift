@@ -1,0 +1,132 @@
+public import HTTPCache
+public import Logging
+public import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A gateway: an HTTP/1.1 server that answers from the cache, or from the origin through it.
+///
+/// ```swift
+/// let server = GatewayServer(configuration: .init(origin: try GatewayOrigin("https://api.example.com")), engine: engine, group: group, logger: logger)
+/// let address = try await server.start()
+/// …
+/// await server.stop()
+/// ```
+///
+/// It runs no task of its own; as a service, ``run()`` serves until its task is cancelled. The engine, its store and its transport are the caller's, and
+/// outlive it.
+public final class GatewayServer: Sendable {
+    /// Where a gateway listens.
+    public struct Address: Sendable, Hashable, CustomStringConvertible {
+        /// An IP address.
+        public let host: String
+        /// The port; never 0.
+        public let port: Int
+        /// `host:port`, an IPv6 address in brackets.
+        public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+    }
+
+    private enum State {
+        case initial
+        case starting
+        case running(any Channel)
+        case stopped
+    }
+
+    private let service: GatewayService
+    private let group: any EventLoopGroup
+    private let connections: ConnectionRegistry
+    private let state = Mutex(State.initial)
+
+    /// - Parameters:
+    ///   - engine: with a shared policy, and a transport that reaches the configured origin: an ``OriginTransport``.
+    ///   - group: the event loops on which clients are served.
+    ///   - clock: for the `Date` of answers that come without one.
+    public init(
+        configuration: GatewayConfiguration,
+        engine: CacheEngine,
+        group: any EventLoopGroup,
+        clock: any WallClock = SystemWallClock(),
+        logger: Logger
+    ) {
+        self.service = GatewayService(configuration: configuration, engine: engine, clock: clock, logger: logger)
+        self.group = group
+        self.connections = ConnectionRegistry(limit: configuration.maximumConnections)
+    }
+
+    /// Begins to listen.
+    ///
+    /// - Returns: where.
+    /// - Throws: what the system says when the address cannot be listened on; `CancellationError` when the server was started or stopped before.
+    public func start() async throws -> Address {
+        let isFirst = state.withLock { state in
+            guard case .initial = state else { return false }
+            state = .starting
+            return true
+        }
+        guard isFirst else { throw CancellationError() }
+        let configuration = service.configuration
+        let channel: any Channel
+        do {
+            channel = try await bootstrap().bind(host: configuration.host, port: configuration.port).get()
+        } catch {
+            state.withLock { $0 = .stopped }
+            throw error
+        }
+        let isWanted = state.withLock { state in
+            guard case .starting = state else { return false }
+            state = .running(channel)
+            return true
+        }
+        guard isWanted, let address = channel.localAddress, let host = address.ipAddress, let port = address.port else {
+            try? await channel.close()
+            throw CancellationError()
+        }
+        return Address(host: host, port: port)
+    }
+
+    /// Takes no more connections, lets what is under way finish for the configured time, and returns when all connections are closed.
+    public func stop() async {
+        let listener = state.withLock { state -> (any Channel)? in
+            defer { state = .stopped }
+            if case .running(let channel) = state { return channel }
+            return nil
+        }
+        try? await listener?.close()
+        await connections.drain(within: service.configuration.timeouts.draining, on: group.any())
+    }
+
+    /// Serves until the task is cancelled, then stops as ``stop()`` does.
+    ///
+    /// - Throws: what ``start()`` throws.
+    public func run() async throws {
+        let address = try await start()
+        service.logger.info("Gateway listening", metadata: ["gateway.address": "\(address)"])
+        await withTaskCancellationHandler {
+            await connections.untilDraining()
+        } onCancel: {
+            connections.beginDraining()
+        }
+        await stop()
+    }
+
+    private func bootstrap() -> ServerBootstrap {
+        let service = service
+        let connections = connections
+        return ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 1024)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.autoRead, value: false)
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    guard connections.admit(channel) else {
+                        try channel.pipeline.syncOperations.addHandler(BusyHandler(service: service))
+                        return
+                    }
+                    try channel.pipeline.syncOperations.addHandler(ConnectionHandler(service: service))
+                }
+            }
+    }
+}

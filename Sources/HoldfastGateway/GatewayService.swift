@@ -1,0 +1,210 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import Logging
+import NIOCore
+
+/// Answers requests, whatever protocol they came by: makes the cache's request of a client's, and the client's answer of the cache's.
+struct GatewayService: Sendable {
+    let configuration: GatewayConfiguration
+    let engine: CacheEngine
+    let clock: any WallClock
+    let logger: Logger
+
+    /// Answers one request. It returns when the answer is written, or the client has gone.
+    ///
+    /// - Parameters:
+    ///   - client: its IP address.
+    ///   - content: as it comes off the connection.
+    func answer(_ head: RequestHead, from client: String?, content: BodyStream?, to sink: some ResponseSink) async {
+        do {
+            let response: CacheResponse
+            do {
+                let request = try await cacheRequest(head, from: client, content: content, sink)
+                response = try await engine.respond(to: request)
+            } catch let error as ExchangeError {
+                return try await send(Problem(error), to: sink)
+            } catch let refusal as MessageRefusal {
+                return try await send(Problem(refusal), to: sink)
+            } catch let problem as Refused {
+                return try await send(problem.problem, to: sink)
+            } catch is CancellationError where Task.isCancelled {
+                return
+            } catch {
+                logger.error("Exchange failed unexpectedly", metadata: ["error": "\(error)"])
+                return try await send(.unexpected, to: sink)
+            }
+            try await send(response, to: sink)
+        } catch {
+            // The client has gone, or the content broke off: either way it must not look whole.
+            await sink.abort()
+        }
+    }
+
+    // MARK: The request
+
+    private struct Refused: Error {
+        var problem: Problem
+    }
+
+    private func cacheRequest(
+        _ head: RequestHead,
+        from client: String?,
+        content: BodyStream?,
+        _ sink: some ResponseSink
+    ) async throws -> CacheRequest {
+        guard head.target != "*" else { throw Refused(problem: .asterisk) }
+        let isPreserving = configuration.preservesHost && head.authority != nil
+        let origin = configuration.origin
+        var request = CacheRequest(
+            head: HTTPRequest(
+                method: head.method,
+                scheme: origin.scheme,
+                authority: isPreserving ? head.authority : origin.authority,
+                path: origin.pathPrefix + head.target,
+                headerFields: ForwardedFields.ofRequest(head.fields)
+            )
+        )
+        request.head.headerFields.append(
+            HTTPField(name: .viaGateway, value: "1.\(head.minorVersion) \(configuration.pseudonym)")
+        )
+        request.head.headerFields.append(HTTPField(name: .xForwardedProto, value: "http"))
+        if let client {
+            request.head.headerFields.append(HTTPField(name: .xForwardedFor, value: client))
+            let node = client.contains(":") ? "\"[\(client)]\"" : client
+            request.head.headerFields.append(HTTPField(name: .forwarded, value: "for=\(node);proto=http"))
+        }
+        // A host that is not in the key must not be in the response either, as a link say: it is only told where it is keyed.
+        if isPreserving, let authority = head.authority {
+            request.head.headerFields.append(HTTPField(name: .xForwardedHost, value: authority))
+        }
+        request.onInformational = { interim in
+            sink.inform(
+                HTTPResponse(status: interim.status, headerFields: ForwardedFields.ofResponse(interim.headerFields))
+            )
+        }
+        request.body = try await body(of: head, content, sink)
+        return request
+    }
+
+    private func body(
+        of head: RequestHead,
+        _ content: BodyStream?,
+        _ sink: some ResponseSink
+    ) async throws -> RequestBody? {
+        guard let content else { return nil }
+        switch head.method.rawValue {
+        case "GET", "HEAD", "TRACE":
+            // RFC 9110 §9.3.1 gives it no meaning: an origin that reads it would answer for a key that does not tell.
+            sink.discardContent()
+            return nil
+        case "QUERY":
+            return try await content.keyed(upTo: configuration.keyedContentLimit)
+        default:
+            return content.length == 0 ? .buffer(ByteBuffer()) : .stream(content)
+        }
+    }
+
+    // MARK: The answer
+
+    private func send(_ response: CacheResponse, to sink: some ResponseSink) async throws {
+        var head = response.head
+        head.headerFields = ForwardedFields.ofResponse(head.headerFields)
+        complete(&head.headerFields, response.outcome)
+        let length = response.body.length ?? head.headerFields[.contentLength].flatMap { Int64($0) }
+        try await sink.start(head, length: length)
+        for try await chunk in response.body { try await sink.write(chunk) }
+        try await sink.finish()
+    }
+
+    private func send(_ problem: Problem, to sink: some ResponseSink) async throws {
+        let (head, body) = message(problem)
+        sink.discardContent()
+        try await sink.start(head, length: Int64(body.readableBytes))
+        try await sink.write(body)
+        try await sink.finish()
+    }
+
+    /// The answer to octets that are no request.
+    func problem(for refusal: MessageRefusal) -> (head: HTTPResponse, body: ByteBuffer) {
+        message(Problem(refusal))
+    }
+
+    func message(_ problem: Problem) -> (head: HTTPResponse, body: ByteBuffer) {
+        let body = problem.json
+        var head = HTTPResponse(status: HTTPResponse.Status(code: problem.status))
+        head.headerFields[.contentType] = "application/problem+json"
+        // For the answer to HEAD, which says how long the one to GET would be.
+        head.headerFields[.contentLength] = String(body.readableBytes)
+        head.headerFields[.cacheControl] = "no-store"
+        complete(&head.headerFields, problem.outcome)
+        return (head, body)
+    }
+
+    /// Adds what every answer has: the gateway's `Cache-Status` behind those of caches nearer the origin (RFC 9211 §2), `Via`, and
+    /// `Date` (RFC 9110 §6.6.1).
+    private func complete(_ fields: inout HTTPFields, _ outcome: CacheOutcome) {
+        if !fields.contains(.date) { fields.append(HTTPField(name: .date, value: HTTPDate.format(clock.now()))) }
+        fields.append(HTTPField(name: .viaGateway, value: "1.1 \(configuration.pseudonym)"))
+        fields.append(HTTPField(name: .cacheStatus, value: outcome.cacheStatus()))
+    }
+}
+
+extension Problem {
+    fileprivate static let unexpected = Problem(
+        code: "internal",
+        title: "The gateway failed",
+        status: 500,
+        detail: "The exchange ended in a way it should not. The gateway's log has more.",
+        outcome: CacheOutcome()
+    )
+
+    fileprivate static let asterisk = Problem(
+        code: "asterisk",
+        title: "The target is the server itself",
+        status: 400,
+        detail: "'OPTIONS *' asks this gateway and no resource of the origin's. Ask for a path.",
+        outcome: CacheOutcome(detail: CacheOutcome.Detail("refused"))
+    )
+}
+
+extension BodyStream {
+    /// The content in memory, so that it can be part of the key; what is longer is passed on as it comes.
+    fileprivate func keyed(upTo limit: Int) async throws -> RequestBody {
+        if let length, length > Int64(limit) { return .stream(self) }
+        let rest = Rest(makeAsyncIterator())
+        var start = ByteBuffer()
+        while let chunk = try await rest.next() {
+            start.writeImmutableBuffer(chunk)
+            if start.readableBytes > limit {
+                let read = start
+                return .stream(
+                    BodyStream {
+                        var read: ByteBuffer? = read
+                        return {
+                            if let chunk = read.take() { return chunk }
+                            return try await rest.next()
+                        }
+                    }
+                )
+            }
+        }
+        return .buffer(start)
+    }
+}
+
+/// An iterator that outlives the function that began it.
+///
+/// `@unchecked`: a stream of a connection is read by one task at a time: first by the one that buffers, then by the one that sends, which
+/// begins when the first has returned.
+private final class Rest: @unchecked Sendable {
+    private var iterator: BodyStream.AsyncIterator
+
+    init(_ iterator: BodyStream.AsyncIterator) {
+        self.iterator = iterator
+    }
+
+    func next() async throws -> ByteBuffer? {
+        try await iterator.next()
+    }
+}

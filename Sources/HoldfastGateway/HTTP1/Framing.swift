@@ -1,0 +1,76 @@
+import HTTPTypes
+
+/// How a message's content is delimited. RFC 9112 §6
+enum Framing: Hashable {
+    /// There is none.
+    case none
+    /// This many octets.
+    case length(Int64)
+    /// The chunked transfer coding. RFC 9112 §7.1
+    case chunked
+    /// Everything until the connection is closed; responses only.
+    case untilClose
+
+    /// What `Content-Length` and `Transfer-Encoding` say; `nil` when neither is there.
+    ///
+    /// Both together, a list of lengths even of equal ones, a sign, and any coding besides `chunked` are refused: each has been the
+    /// way to make two programs see different messages. RFC 9112 §6.1 and §6.3, §11.2
+    /// - Parameter minorVersion: with HTTP/1.0 there are no transfer codings.
+    init?(_ fields: HTTPFields, minorVersion: Int) throws(MessageRefusal) {
+        var length: Int64?
+        var codings: [String]?
+        for field in fields {
+            switch field.name.canonicalName {
+            case "content-length":
+                guard length == nil, let value = field.withUnsafeBytesOfValue({ Self.length($0) }) else {
+                    throw MessageRefusal(.contentLength)
+                }
+                length = value
+            case "transfer-encoding":
+                codings = (codings ?? []) + field.listMembers
+            default:
+                break
+            }
+        }
+        if let codings {
+            guard length == nil, minorVersion > 0, codings.last == "chunked", !codings.dropLast().contains("chunked")
+            else { throw MessageRefusal(.transferEncoding) }
+            guard codings.count == 1 else { throw MessageRefusal(.transferCoding, status: 501) }
+            self = .chunked
+        } else if let length {
+            self = .length(length)
+        } else {
+            return nil
+        }
+    }
+
+    /// `1*DIGIT` that an `Int64` holds.
+    private static func length(_ octets: UnsafeBufferPointer<UInt8>) -> Int64? {
+        guard !octets.isEmpty, octets.count <= 19 else { return nil }
+        var value: Int64 = 0
+        for octet in octets {
+            guard octet.isDigit else { return nil }
+            let (product, overflowed) = value.multipliedReportingOverflow(by: 10)
+            let (sum, overflowedToo) = product.addingReportingOverflow(Int64(octet &- 0x30))
+            guard !overflowed, !overflowedToo else { return nil }
+            value = sum
+        }
+        return value
+    }
+}
+
+extension HTTPField {
+    /// The members of a list of tokens in lower case, empty ones left out. RFC 9110 §5.6.1
+    var listMembers: [String] {
+        withUnsafeBytesOfValue { octets in
+            octets.split(separator: UInt8(ascii: ","))
+                .map { String(decoding: $0.trimmingWhitespace(), as: UTF8.self).lowercased() }
+                .filter { !$0.isEmpty }
+        }
+    }
+}
+
+extension HTTPFields {
+    /// The members of all lines of a list field; see ``HTTPField/listMembers``.
+    func listMembers(_ name: HTTPField.Name) -> [String] { self[fields: name].flatMap(\.listMembers) }
+}

@@ -1,0 +1,22 @@
+/// How much of a message's head and framing is accepted. What goes beyond is refused, not cut.
+///
+/// All sizes are octets.
+public struct MessageLimits: Sendable, Hashable {
+    /// The request line, or the status line. 8 KiB; RFC 9112 §3 asks for 8,000 at least.
+    public var startLine = 8 << 10
+    /// All field lines of a head together. 64 KiB
+    public var fieldBlock = 64 << 10
+    /// Field lines in a head. 128
+    public var fieldCount = 128
+    /// A chunk's size line with its extensions. 1 KiB
+    public var chunkLine = 1 << 10
+    /// All chunk extensions of a message together; they are read and dropped. 16 KiB
+    public var chunkExtensions = 16 << 10
+    /// All field lines of a trailer section together; they are read and dropped. 8 KiB
+    public var trailers = 8 << 10
+    /// Interim responses before the final one. 16
+    public var interimResponses = 16
+
+    /// The defaults.
+    public init() {}
+}

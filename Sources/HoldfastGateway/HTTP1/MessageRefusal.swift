@@ -1,0 +1,44 @@
+/// Why octets are no message that is taken.
+///
+/// From a client it is answered with the status, and the connection closed: what follows cannot be told from the next request. From an
+/// origin the exchange fails and the connection is closed.
+struct MessageRefusal: Error, Hashable {
+    /// What was found, for people and programs.
+    enum Reason: String, Hashable, CaseIterable {
+        case bareLineFeed = "bare-line-feed"
+        case bareCarriageReturn = "bare-carriage-return"
+        case startLine = "start-line"
+        case startLineTooLong = "start-line-too-long"
+        case version = "version"
+        case method = "method"
+        case target = "target"
+        case host = "host"
+        case fieldLine = "field-line"
+        case fieldFolding = "field-folding"
+        case fieldValue = "field-value"
+        case fieldsTooLarge = "fields-too-large"
+        case contentLength = "content-length"
+        case transferEncoding = "transfer-encoding"
+        case transferCoding = "transfer-coding"
+        case expectation = "expectation"
+        case chunkSize = "chunk-size"
+        case chunkEnd = "chunk-end"
+        case chunkExtensionsTooLarge = "chunk-extensions-too-large"
+        case trailersTooLarge = "trailers-too-large"
+        case timedOut = "timed-out"
+        case truncated = "truncated"
+        case tooManyInterimResponses = "too-many-interim-responses"
+        case switchedProtocols = "switched-protocols"
+        case octetsAfterMessage = "octets-after-message"
+    }
+
+    /// See ``Reason``.
+    var reason: Reason
+    /// The status for a client that sent it.
+    var status: Int
+
+    init(_ reason: Reason, status: Int = 400) {
+        self.reason = reason
+        self.status = status
+    }
+}

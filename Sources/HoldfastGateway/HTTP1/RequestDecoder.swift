@@ -1,0 +1,236 @@
+import HTTPCacheSemantics
+import HTTPTypes
+import NIOCore
+
+/// HTTP/1 requests: octets in, events out; one request after the other. RFC 9112
+///
+/// It decodes only when asked, so that what a client pipelined behind a request stays undecoded until that one is answered. Whatever way the
+/// octets are cut, the events are the same but for where content is cut. After a refusal it refuses for good.
+struct RequestDecoder {
+    enum Event: Hashable {
+        case head(RequestHead)
+        case body(ByteBuffer)
+        case end
+    }
+
+    private enum State {
+        case startLine(LineCutter, isAfterEmptyLine: Bool)
+        case fields(RequestLine, FieldBlock)
+        case length(Int64)
+        case chunked(ChunkedDecoder)
+        case end
+        case refused(MessageRefusal)
+    }
+
+    private var state = State.startLine(LineCutter(), isAfterEmptyLine: false)
+    private var pending = ByteBuffer()
+    private let limits: MessageLimits
+
+    init(limits: MessageLimits = MessageLimits()) {
+        self.limits = limits
+    }
+
+    /// Whether a request has begun and is not decoded to its end.
+    var isInsideMessage: Bool {
+        if case .startLine = state { pending.readableBytes > 0 } else { true }
+    }
+
+    /// Octets received and not decoded yet.
+    var undecodedCount: Int { pending.readableBytes }
+
+    /// Takes octets; decode them with ``next()``.
+    mutating func append(_ octets: ByteBuffer) {
+        pending.append(octets)
+    }
+
+    /// The next event, or `nil` when more octets are needed.
+    mutating func next() throws(MessageRefusal) -> Event? {
+        do throws(MessageRefusal) {
+            return try decode()
+        } catch {
+            state = .refused(error)
+            pending = ByteBuffer()
+            throw error
+        }
+    }
+
+    private mutating func decode() throws(MessageRefusal) -> Event? {
+        while true {
+            switch state {
+            case .startLine(var cutter, let isAfterEmptyLine):
+                let tooLong = MessageRefusal(.startLineTooLong, status: 414)
+                let line = try cutter.next(in: &pending, limit: limits.startLine, tooLong: tooLong)
+                state = .startLine(cutter, isAfterEmptyLine: isAfterEmptyLine)
+                guard let line else { return nil }
+                if line.readableBytes == 0 {
+                    // RFC 9112 §2.2: some clients end a request with a CRLF too many.
+                    guard !isAfterEmptyLine else { throw MessageRefusal(.startLine) }
+                    state = .startLine(LineCutter(), isAfterEmptyLine: true)
+                } else {
+                    let tooLarge = MessageRefusal(.fieldsTooLarge, status: 431)
+                    let block = FieldBlock(limit: limits.fieldBlock, count: limits.fieldCount, tooLarge: tooLarge)
+                    state = .fields(try RequestLine(line), block)
+                }
+            case .fields(let line, var block):
+                let isComplete = try block.read(&pending)
+                state = .fields(line, block)
+                guard isComplete else { return nil }
+                let head = try RequestHead(line, block.fields)
+                switch head.framing {
+                case .none, .untilClose, .length(0): state = .end
+                case .length(let length): state = .length(length)
+                case .chunked: state = .chunked(ChunkedDecoder(limits: limits))
+                }
+                return .head(head)
+            case .length(let rest):
+                let count = Int(min(rest, Int64(pending.readableBytes)))
+                guard count > 0, let data = pending.readSlice(length: count) else { return nil }
+                state = rest == Int64(count) ? .end : .length(rest - Int64(count))
+                return .body(data)
+            case .chunked(var decoder):
+                let event = try decoder.next(&pending)
+                state = .chunked(decoder)
+                switch event {
+                case .body(let data): return .body(data)
+                case .end: state = .end
+                case nil: return nil
+                }
+            case .end:
+                state = .startLine(LineCutter(), isAfterEmptyLine: false)
+                return .end
+            case .refused(let refusal):
+                throw refusal
+            }
+        }
+    }
+}
+
+/// `method SP request-target SP HTTP-version`. RFC 9112 §3
+struct RequestLine: Hashable {
+    /// See RFC 9112 §3.2. CONNECT, the only user of the fourth, the authority-form, is refused.
+    enum Target: Hashable {
+        case origin(String)
+        case absolute(authority: String, pathAndQuery: String)
+        case asterisk
+    }
+
+    var method: HTTPRequest.Method
+    var target: Target
+    var minorVersion: Int
+
+    init(_ line: ByteBuffer) throws(MessageRefusal) {
+        let parts = line.readableBytesView.split(
+            separator: UInt8.space,
+            maxSplits: 3,
+            omittingEmptySubsequences: false
+        )
+        guard parts.count == 3 else { throw MessageRefusal(.startLine) }
+        guard !parts[0].isEmpty, parts[0].allSatisfy(\.isTokenOctet),
+            let method = HTTPRequest.Method(String(decoding: parts[0], as: UTF8.self))
+        else { throw MessageRefusal(.method) }
+        self.minorVersion = try Self.minorVersion(Array(parts[2]), status: 505)
+        // A tunnel to wherever the client says is not what a gateway is for.
+        guard method.rawValue != "CONNECT" else { throw MessageRefusal(.method, status: 501) }
+        self.method = method
+        self.target = try Self.target(parts[1], method)
+    }
+
+    /// `HTTP/1.` and a digit; another major version is refused with the status, anything else with 400. RFC 9110 §2.5
+    static func minorVersion(_ octets: [UInt8], status: Int) throws(MessageRefusal) -> Int {
+        guard octets.count == 8, octets.starts(with: "HTTP/".utf8), octets[5].isDigit, octets[6] == UInt8(ascii: "."),
+            octets[7].isDigit
+        else { throw MessageRefusal(.version) }
+        guard octets[5] == UInt8(ascii: "1") else { throw MessageRefusal(.version, status: status) }
+        return octets[7] == UInt8(ascii: "0") ? 0 : 1
+    }
+
+    private static func target(
+        _ octets: ByteBufferView,
+        _ method: HTTPRequest.Method
+    ) throws(MessageRefusal) -> Target {
+        // A fragment is never sent (RFC 9112 §3.2.1 has no place for it), and an octet outside ASCII is read differently by everybody.
+        guard !octets.isEmpty, octets.allSatisfy({ $0.isVisible && $0 != UInt8(ascii: "#") }) else {
+            throw MessageRefusal(.target)
+        }
+        let text = String(decoding: octets, as: UTF8.self)
+        if octets.first == UInt8(ascii: "/") { return .origin(text) }
+        if text == "*" {
+            guard method == .options else { throw MessageRefusal(.target) }
+            return .asterisk
+        }
+        let scheme = octets.prefix { $0 != UInt8(ascii: ":") }
+        guard ["http", "https"].contains(String(decoding: scheme, as: UTF8.self).lowercased()),
+            octets.dropFirst(scheme.count).starts(with: "://".utf8)
+        else { throw MessageRefusal(.target) }
+        let rest = octets.dropFirst(scheme.count + 3)
+        let authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+        let tail = String(decoding: rest.dropFirst(authority.count), as: UTF8.self)
+        // RFC 9112 §3.2.4: OPTIONS on an absolute-form without a path means the server itself.
+        if tail.isEmpty && method == .options {
+            return .absolute(authority: String(decoding: authority, as: UTF8.self), pathAndQuery: "*")
+        }
+        return .absolute(
+            authority: String(decoding: authority, as: UTF8.self),
+            pathAndQuery: tail.hasPrefix("/") ? tail : "/" + tail
+        )
+    }
+}
+
+extension RequestHead {
+    /// Puts the line and the fields together, and refuses what cannot be told apart by everyone in the same way.
+    init(_ line: RequestLine, _ fields: HTTPFields) throws(MessageRefusal) {
+        let hosts = fields.filter { $0.name.canonicalName == "host" }
+        guard hosts.count <= 1, hosts.count == 1 || line.minorVersion == 0 else { throw MessageRefusal(.host) }
+        var authority: String?
+        if let host = hosts.first {
+            guard let value = Self.authority(host) else { throw MessageRefusal(.host) }
+            authority = value
+        }
+        switch line.target {
+        case .origin(let text): self.target = text
+        case .asterisk: self.target = "*"
+        case .absolute(let named, let pathAndQuery):
+            guard Self.isAuthority(named) else { throw MessageRefusal(.target) }
+            self.target = pathAndQuery
+            authority = named
+        }
+        self.method = line.method
+        self.authority = authority
+        self.minorVersion = line.minorVersion
+        self.fields = fields
+        self.framing = try Framing(fields, minorVersion: line.minorVersion) ?? .none
+        let connection = fields.listMembers(.connection)
+        self.isKeptAlive =
+            !connection.contains("close") && (line.minorVersion > 0 || connection.contains("keep-alive"))
+        let expectations = fields.listMembers(.expect)
+        guard expectations.allSatisfy({ $0 == "100-continue" }) else {
+            throw MessageRefusal(.expectation, status: 417)
+        }
+        // RFC 9110 §10.1.1: it means nothing in HTTP/1.0.
+        self.expectsContinue = !expectations.isEmpty && line.minorVersion > 0 && framing != .none
+    }
+
+    private static func authority(_ host: HTTPField) -> String? {
+        let text = host.withUnsafeBytesOfValue {
+            $0.allSatisfy(\.isVisible) ? String(decoding: $0, as: UTF8.self) : nil
+        }
+        return text.flatMap { isAuthority($0) ? $0 : nil }
+    }
+
+    /// A host and an optional port, without user information. RFC 9110 §4.2.4 and §7.2
+    private static func isAuthority(_ text: String) -> Bool {
+        TargetURI(request: HTTPRequest(method: .get, scheme: "http", authority: text, path: "/")) != nil
+    }
+}
+
+extension ByteBuffer {
+    /// Puts octets behind these; without a copy where there are none.
+    mutating func append(_ octets: ByteBuffer) {
+        if readableBytes == 0 {
+            self = octets
+        } else {
+            discardReadBytes()
+            writeImmutableBuffer(octets)
+        }
+    }
+}

@@ -1,0 +1,181 @@
+import HTTPTypes
+import NIOCore
+
+/// A response's head as it came over HTTP/1, checked.
+struct ResponseHead: Hashable {
+    /// Status, reason phrase and fields, octet for octet.
+    var response: HTTPResponse
+    /// 0 or 1.
+    var minorVersion: Int
+    /// How the content is delimited, the request's method considered.
+    var framing: Framing
+    /// Whether the connection may take another request. RFC 9112 §9.3
+    var isKeptAlive: Bool
+}
+
+/// One HTTP/1 response with the interim ones before it: octets in, events out. RFC 9112
+///
+/// As strict as ``RequestDecoder``, for the same reason: what two programs read differently poisons a cache.
+struct ResponseDecoder {
+    enum Event: Hashable {
+        /// 1xx but 101. RFC 9110 §15.2
+        case interim(HTTPResponse)
+        case head(ResponseHead)
+        case body(ByteBuffer)
+        case end
+    }
+
+    private enum State {
+        case statusLine(LineCutter)
+        case fields(StatusLine, FieldBlock)
+        case length(Int64)
+        case chunked(ChunkedDecoder)
+        case untilClose
+        case end
+        case ended
+        case refused(MessageRefusal)
+    }
+
+    private var state = State.statusLine(LineCutter())
+    private var pending = ByteBuffer()
+    private var restOfInterim: Int
+    private var isInputClosed = false
+    private let isHead: Bool
+    private let limits: MessageLimits
+
+    /// - Parameter method: the request's, since there is no content in an answer to HEAD.
+    init(method: HTTPRequest.Method, limits: MessageLimits = MessageLimits()) {
+        self.isHead = method == .head
+        self.limits = limits
+        self.restOfInterim = limits.interimResponses
+    }
+
+    /// Octets behind what was decoded: after the end they belong to nothing that was asked for.
+    var undecodedCount: Int { pending.readableBytes }
+
+    /// Takes octets; decode them with ``next()``.
+    mutating func append(_ octets: ByteBuffer) {
+        pending.append(octets)
+    }
+
+    /// The origin has closed its side, cleanly. What ``next()`` then has not to the end is truncated, and refused as such.
+    mutating func closeInput() {
+        isInputClosed = true
+    }
+
+    /// The next event, or `nil` when more octets are needed, or after the end.
+    mutating func next() throws(MessageRefusal) -> Event? {
+        do throws(MessageRefusal) {
+            if let event = try decode() { return event }
+            if isInputClosed, !isEnded { throw MessageRefusal(.truncated) }
+            return nil
+        } catch {
+            state = .refused(error)
+            throw error
+        }
+    }
+
+    private var isEnded: Bool {
+        if case .ended = state { true } else { false }
+    }
+
+    private mutating func decode() throws(MessageRefusal) -> Event? {
+        while true {
+            switch state {
+            case .statusLine(var cutter):
+                let tooLong = MessageRefusal(.startLineTooLong)
+                let line = try cutter.next(in: &pending, limit: limits.startLine, tooLong: tooLong)
+                state = .statusLine(cutter)
+                guard let line else { return nil }
+                let tooLarge = MessageRefusal(.fieldsTooLarge)
+                let block = FieldBlock(limit: limits.fieldBlock, count: limits.fieldCount, tooLarge: tooLarge)
+                state = .fields(try StatusLine(line), block)
+            case .fields(let line, var block):
+                let isComplete = try block.read(&pending)
+                state = .fields(line, block)
+                guard isComplete else { return nil }
+                return try received(line, block.fields)
+            case .length(let rest):
+                let count = Int(min(rest, Int64(pending.readableBytes)))
+                guard count > 0, let data = pending.readSlice(length: count) else { return nil }
+                state = rest == Int64(count) ? .end : .length(rest - Int64(count))
+                return .body(data)
+            case .chunked(var decoder):
+                let event = try decoder.next(&pending)
+                state = .chunked(decoder)
+                switch event {
+                case .body(let data): return .body(data)
+                case .end: state = .end
+                case nil: return nil
+                }
+            case .untilClose:
+                if let data = pending.readSlice(length: pending.readableBytes), data.readableBytes > 0 {
+                    return .body(data)
+                }
+                guard isInputClosed else { return nil }
+                state = .end
+            case .end:
+                state = .ended
+                return .end
+            case .ended:
+                return nil
+            case .refused(let refusal):
+                throw refusal
+            }
+        }
+    }
+
+    private mutating func received(_ line: StatusLine, _ fields: HTTPFields) throws(MessageRefusal) -> Event {
+        let response = HTTPResponse(status: line.status, headerFields: fields)
+        let stated = try Framing(fields, minorVersion: line.minorVersion)
+        if response.status.kind == .informational {
+            // Nothing that is forwarded asks for another protocol.
+            guard response.status.code != 101 else { throw MessageRefusal(.switchedProtocols) }
+            guard restOfInterim > 0 else { throw MessageRefusal(.tooManyInterimResponses) }
+            restOfInterim -= 1
+            state = .statusLine(LineCutter())
+            return .interim(response)
+        }
+        // RFC 9112 §6.3
+        let framing: Framing =
+            isHead || response.status.code == 204 || response.status.code == 304 ? .none : stated ?? .untilClose
+        switch framing {
+        case .none, .length(0): state = .end
+        case .length(let length): state = .length(length)
+        case .chunked: state = .chunked(ChunkedDecoder(limits: limits))
+        case .untilClose: state = .untilClose
+        }
+        let connection = fields.listMembers(.connection)
+        let isPersistent = line.minorVersion > 0 || connection.contains("keep-alive")
+        return .head(
+            ResponseHead(
+                response: response,
+                minorVersion: line.minorVersion,
+                framing: framing,
+                isKeptAlive: isPersistent && !connection.contains("close") && framing != .untilClose
+            )
+        )
+    }
+}
+
+/// `HTTP-version SP status-code SP [ reason-phrase ]`. RFC 9112 §4
+///
+/// The second space may be missing with the phrase: many servers leave it out.
+struct StatusLine: Hashable {
+    var status: HTTPResponse.Status
+    var minorVersion: Int
+
+    init(_ line: ByteBuffer) throws(MessageRefusal) {
+        let octets = Array(line.readableBytesView)
+        guard octets.count >= 12, octets[8] == .space, octets[9...11].allSatisfy(\.isDigit),
+            octets.count == 12 || octets[12] == .space, octets.dropFirst(12).allSatisfy(\.isFieldValueOctet)
+        else { throw MessageRefusal(.startLine) }
+        self.minorVersion = try RequestLine.minorVersion(Array(octets[..<8]), status: 502)
+        let code = octets[9...11].reduce(0) { $0 * 10 + Int($1 &- 0x30) }
+        guard code >= 100 else { throw MessageRefusal(.startLine) }
+        // HTTPTypes keeps the phrase as ISO 8859-1: one scalar for an octet.
+        var phrase = ""
+        for octet in octets.dropFirst(13) { phrase.unicodeScalars.append(Unicode.Scalar(octet)) }
+        self.status = HTTPResponse.Status(code: code, reasonPhrase: phrase)
+    }
+}

@@ -1,0 +1,111 @@
+import HTTPCache
+import HTTPTypes
+import NIOCore
+import Synchronization
+
+/// How exchanges, in their tasks, reach a connection to an origin, on its event loop.
+///
+/// Each exchange has a number; what comes late, from an exchange that is over, does nothing.
+struct OriginConnection: Sendable, Equatable {
+    private let handler: NIOLoopBound<OriginConnectionHandler>
+    private let channel: any Channel
+
+    private static let numbers = Atomic<UInt64>(0)
+
+    static func nextNumber() -> UInt64 { numbers.add(1, ordering: .relaxed).newValue }
+
+    /// To be called on the channel's event loop.
+    init(handler: OriginConnectionHandler, channel: any Channel) {
+        self.handler = NIOLoopBound(handler, eventLoop: channel.eventLoop)
+        self.channel = channel
+    }
+
+    static func == (lhs: Self, rhs: Self) -> Bool { lhs.channel === rhs.channel }
+
+    /// Sends a head; answers with that of the final response. Fails with ``OriginFailure``.
+    func begin(
+        _ number: UInt64,
+        _ request: OriginRequest,
+        onInterim: (@Sendable (HTTPResponse) -> Void)?
+    ) -> EventLoopFuture<ResponseHead> {
+        channel.eventLoop.flatSubmit { handler.value.begin(number, request, onInterim: onInterim) }
+    }
+
+    /// Sends the content, as fast as the origin takes it.
+    func upload(_ body: BodyStream, isChunked: Bool, _ number: UInt64) async {
+        do {
+            for try await chunk in body {
+                let octets = isChunked ? ByteBuffer.chunk(chunk) : chunk
+                try await channel.eventLoop.flatSubmit { handler.value.write(octets, number) }.get()
+            }
+            channel.eventLoop.execute { handler.value.endUpload(isChunked ? .lastChunk : nil, number) }
+        } catch {
+            // The origin must not take what it has for the whole.
+            channel.eventLoop.execute { handler.value.uploadFailed(error, number) }
+        }
+    }
+
+    /// The next octets of the content. Fails with ``OriginFailure``.
+    func next(_ number: UInt64) async throws -> OriginPiece {
+        try await withTaskCancellationHandler {
+            try await channel.eventLoop.flatSubmit { handler.value.next(number) }.get()
+        } onCancel: {
+            abandon(number)
+        }
+    }
+
+    /// Ends the exchange on the wire, unless it is over.
+    func abandon(_ number: UInt64) {
+        channel.eventLoop.execute { handler.value.abandon(number) }
+    }
+
+    func close() async {
+        try? await channel.close()
+    }
+}
+
+/// The content of one answer; when nobody holds it any more before its end, the exchange is abandoned.
+final class OriginBody: Sendable {
+    private let connection: OriginConnection
+    private let number: UInt64
+    private let upload: Task<Void, Never>?
+    private let isStarted = Atomic(false)
+    private let isEnded = Atomic(false)
+
+    init(connection: OriginConnection, number: UInt64, upload: Task<Void, Never>?) {
+        self.connection = connection
+        self.number = number
+        self.upload = upload
+    }
+
+    deinit {
+        upload?.cancel()
+        connection.abandon(number)
+    }
+
+    func stream(_ framing: Framing) -> BodyStream {
+        let length: Int64?
+        switch framing {
+        case .none, .length(0): return .empty
+        case .length(let octets): length = octets
+        case .chunked, .untilClose: length = nil
+        }
+        return BodyStream(length: length) {
+            guard !self.isStarted.exchange(true, ordering: .relaxed) else {
+                return { throw BodyStreamError.alreadyRead }
+            }
+            return { try await self.next() }
+        }
+    }
+
+    private func next() async throws -> ByteBuffer? {
+        if isEnded.load(ordering: .relaxed) { return nil }
+        do {
+            let piece = try await connection.next(number)
+            if piece.isLast { isEnded.store(true, ordering: .relaxed) }
+            return piece.octets
+        } catch let failure as OriginFailure {
+            throw Task.isCancelled ? CancellationError() : failure.error
+        }
+    }
+}

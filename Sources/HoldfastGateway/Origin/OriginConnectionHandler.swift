@@ -1,0 +1,327 @@
+import HTTPCache
+import HTTPTypes
+import NIOCore
+import NIOSSL
+
+/// One connection to an origin, one exchange at a time. Everything here runs on the channel's event loop.
+///
+/// It reads only what is asked for: nothing but the head until somebody pulls the content. While it waits for a next request it reads to learn
+/// that the origin hung up, or sent what nobody asked for.
+final class OriginConnectionHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private struct Exchange {
+        var number: UInt64
+        var decoder: ResponseDecoder
+        /// `nil` when the head has been delivered.
+        var head: EventLoopPromise<ResponseHead>?
+        /// There while somebody waits for content.
+        var piece: EventLoopPromise<OriginPiece>?
+        var onInterim: (@Sendable (HTTPResponse) -> Void)?
+        var isUploaded: Bool
+        var hasAnswerBegun = false
+        var isKeptAlive = false
+        /// Decoded, and not asked for yet.
+        var ahead: ByteBuffer?
+        /// Nothing more comes, and nobody has asked yet.
+        var isEnded = false
+        /// What the next to ask is told.
+        var failure: OriginFailure?
+    }
+
+    private let endpoint: OriginEndpoint
+    private let configuration: OriginTransport.Configuration
+    private let pool: OriginPool
+    private let eventLoop: any EventLoop
+    private var context: ChannelHandlerContext?
+    private var exchange: Exchange?
+    private var writability: EventLoopPromise<Void>?
+    private var deadline: Scheduled<Void>?
+    private var connectionError: (any Error)?
+    private var isKept = false
+    /// Set when the channel is closed, by whichever side.
+    private var isClosed = false
+
+    init(
+        endpoint: OriginEndpoint,
+        configuration: OriginTransport.Configuration,
+        pool: OriginPool,
+        eventLoop: any EventLoop
+    ) {
+        self.endpoint = endpoint
+        self.configuration = configuration
+        self.pool = pool
+        self.eventLoop = eventLoop
+    }
+
+    // MARK: The channel's events
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        disconnected()
+        self.context = nil
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard exchange != nil, exchange?.failure == nil else {
+            // Nobody asked for these octets; the next request would take them for its answer.
+            return context.close(promise: nil)
+        }
+        exchange?.hasAnswerBegun = true
+        exchange?.decoder.append(unwrapInboundIn(data))
+        advance()
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable { writability.take()?.succeed() }
+        context.fireChannelWritabilityChanged()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if connectionError == nil { connectionError = error }
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        disconnected()
+        context.fireChannelInactive()
+    }
+
+    private func disconnected() {
+        guard !isClosed else { return }
+        isClosed = true
+        stopWaiting()
+        writability.take()?.fail(CancellationError())
+        if isKept, let context { pool.remove(OriginConnection(handler: self, channel: context.channel), endpoint) }
+        isKept = false
+        // After a reset, or an end of TLS that was not announced, what has come is not the whole of what only the end delimits.
+        if connectionError == nil { exchange?.decoder.closeInput() }
+        advance()
+    }
+
+    // MARK: An exchange's doings, by way of its connection
+
+    func begin(
+        _ number: UInt64,
+        _ request: OriginRequest,
+        onInterim: (@Sendable (HTTPResponse) -> Void)?
+    ) -> EventLoopFuture<ResponseHead> {
+        isKept = false
+        stopWaiting()
+        guard let context, !isClosed, exchange == nil else {
+            return eventLoop.makeFailedFuture(OriginFailure(error: hungUp(connectionError), isBeforeAnswer: true))
+        }
+        let promise = eventLoop.makePromise(of: ResponseHead.self)
+        exchange = Exchange(
+            number: number,
+            decoder: ResponseDecoder(method: request.method, limits: configuration.messageLimits),
+            head: promise,
+            onInterim: onInterim,
+            isUploaded: request.body == nil
+        )
+        wait(configuration.firstByteTimeout)
+        context.writeAndFlush(wrapOutboundOut(request.head), promise: nil)
+        context.read()
+        return promise.futureResult
+    }
+
+    /// - Returns: when more can be taken.
+    func write(_ octets: ByteBuffer, _ number: UInt64) -> EventLoopFuture<Void> {
+        guard let context, !isClosed, exchange?.number == number, exchange?.failure == nil else {
+            return eventLoop.makeFailedFuture(CancellationError())
+        }
+        if exchange?.head != nil { wait(configuration.firstByteTimeout) }
+        context.writeAndFlush(wrapOutboundOut(octets), promise: nil)
+        guard !context.channel.isWritable, context.channel.isActive else { return eventLoop.makeSucceededVoidFuture() }
+        if let writability { return writability.futureResult }
+        let promise = eventLoop.makePromise(of: Void.self)
+        writability = promise
+        return promise.futureResult
+    }
+
+    func endUpload(_ end: ByteBuffer?, _ number: UInt64) {
+        guard let context, !isClosed, exchange?.number == number else { return }
+        exchange?.isUploaded = true
+        if exchange?.head != nil { wait(configuration.firstByteTimeout) }
+        if let end { context.writeAndFlush(wrapOutboundOut(end), promise: nil) }
+    }
+
+    func uploadFailed(_ error: any Error, _ number: UInt64) {
+        // A connection that ended while content was sent may have brought the answer to it.
+        guard !isClosed, exchange?.number == number else { return }
+        let message = "The content of a request to '\(endpoint)' broke off; the request was not completed."
+        fail(TransportError(code: .cancelled, message: message, cause: error))
+    }
+
+    func next(_ number: UInt64) -> EventLoopFuture<OriginPiece> {
+        guard exchange?.number == number, exchange?.piece == nil else {
+            return eventLoop.makeFailedFuture(CancellationError())
+        }
+        if let failure = exchange?.failure { return eventLoop.makeFailedFuture(failure) }
+        if exchange?.isEnded == true {
+            finish()
+            return eventLoop.makeSucceededFuture(OriginPiece(octets: nil, isLast: true))
+        }
+        let promise = eventLoop.makePromise(of: OriginPiece.self)
+        exchange?.piece = promise
+        wait(configuration.readTimeout)
+        advance()
+        return promise.futureResult
+    }
+
+    func abandon(_ number: UInt64) {
+        guard exchange?.number == number else { return }
+        fail(TransportError(code: .cancelled, message: "The exchange with '\(endpoint)' was given up."))
+        exchange = nil
+    }
+
+    // MARK: The answer
+
+    /// Delivers what is there and asked for, and asks for more where something is missing.
+    private func advance() {
+        while var exchange, exchange.failure == nil, !exchange.isEnded {
+            if exchange.head == nil, let octets = exchange.ahead {
+                guard let promise = exchange.piece else { return }
+                exchange.piece = nil
+                exchange.ahead = nil
+                stopWaiting()
+                deliver(octets, to: promise, exchange)
+                continue
+            }
+            do throws(MessageRefusal) {
+                let event = try exchange.decoder.next()
+                self.exchange = exchange
+                switch event {
+                case .interim(let interim):
+                    exchange.onInterim?(interim)
+                    wait(configuration.firstByteTimeout)
+                case .head(let head):
+                    stopWaiting()
+                    self.exchange?.head = nil
+                    self.exchange?.isKeptAlive = head.isKeptAlive
+                    if head.framing == .none || head.framing == .length(0) {
+                        // There is nothing to wait for: the connection is free before the head is looked at.
+                        _ = try self.exchange?.decoder.next()
+                        finish()
+                    }
+                    exchange.head?.succeed(head)
+                case .body(let octets):
+                    self.exchange?.ahead = octets
+                case .end:
+                    guard let promise = exchange.piece else {
+                        self.exchange?.isEnded = true
+                        return
+                    }
+                    finish()
+                    promise.succeed(OriginPiece(octets: nil, isLast: true))
+                case nil:
+                    if isClosed { return fail(hungUp(connectionError)) }
+                    if exchange.head != nil || exchange.piece != nil { context?.read() }
+                    return
+                }
+            } catch {
+                self.exchange = exchange
+                return fail(refused(error))
+            }
+        }
+    }
+
+    /// Hands over a piece, and says whether it is the last, so that the connection need not wait for somebody to ask once more.
+    private func deliver(_ octets: ByteBuffer, to promise: EventLoopPromise<OriginPiece>, _ exchange: Exchange) {
+        var exchange = exchange
+        var isLast = false
+        do throws(MessageRefusal) {
+            switch try exchange.decoder.next() {
+            case .body(let next): exchange.ahead = next
+            case .end: isLast = true
+            case .interim, .head, nil: break
+            }
+            self.exchange = exchange
+            if isLast { finish() }
+        } catch {
+            // What came before it is delivered all the same; the next to ask is told.
+            self.exchange = exchange
+            fail(refused(error))
+        }
+        promise.succeed(OriginPiece(octets: octets, isLast: isLast))
+    }
+
+    /// The answer is complete: the connection is kept where nothing speaks against it.
+    private func finish() {
+        stopWaiting()
+        guard let exchange = exchange.take(), let context, !isClosed else { return }
+        let isClean = exchange.isKeptAlive && exchange.isUploaded && exchange.decoder.undecodedCount == 0
+        guard isClean, connectionError == nil,
+            pool.keep(OriginConnection(handler: self, channel: context.channel), endpoint)
+        else { return context.close(promise: nil) }
+        isKept = true
+        deadline = eventLoop.assumeIsolated()
+            .scheduleTask(in: configuration.idleTimeout.timeAmount) { self.closeKept() }
+        context.read()
+    }
+
+    private func closeKept() {
+        // It may be on its way to a request that is not here yet; that one finds it closed, and takes another.
+        if isKept { context?.close(promise: nil) }
+    }
+
+    private func fail(_ error: TransportError) {
+        guard let exchange, exchange.failure == nil else { return }
+        stopWaiting()
+        let failure = OriginFailure(error: error, isBeforeAnswer: !exchange.hasAnswerBegun)
+        self.exchange?.failure = failure
+        self.exchange?.head = nil
+        self.exchange?.piece = nil
+        exchange.head?.fail(failure)
+        exchange.piece?.fail(failure)
+        context?.close(promise: nil)
+    }
+
+    private func refused(_ refusal: MessageRefusal) -> TransportError {
+        if refusal.reason == .truncated { return hungUp(nil) }
+        return TransportError(
+            code: .protocolViolation,
+            message: "The answer of '\(endpoint)' was refused for its "
+                + "\(refusal.reason.rawValue.split(separator: "-").joined(separator: " ")).",
+            cause: refusal
+        )
+    }
+
+    private func hungUp(_ cause: (any Error)?) -> TransportError {
+        if cause is NIOSSLError || cause is BoringSSLError || cause is NIOSSLExtraError,
+            exchange?.hasAnswerBegun != true
+        {
+            return TransportError(code: .tls, message: "TLS with '\(endpoint)' failed.", cause: cause)
+        }
+        return TransportError(
+            code: .connectionClosed,
+            message: "'\(endpoint)' hung up before its answer was complete.",
+            cause: cause
+        )
+    }
+
+    // MARK: Deadlines
+
+    private func wait(_ time: Duration) {
+        deadline?.cancel()
+        deadline = eventLoop.assumeIsolated().scheduleTask(in: time.timeAmount) {
+            self.fail(TransportError(code: .timeout, message: "'\(self.endpoint)' did not answer in time."))
+        }
+    }
+
+    private func stopWaiting() {
+        deadline?.cancel()
+        deadline = nil
+    }
+}
+
+/// Some content of an answer.
+struct OriginPiece: Sendable {
+    /// `nil` where nothing came before the end.
+    var octets: ByteBuffer?
+    var isLast: Bool
+}

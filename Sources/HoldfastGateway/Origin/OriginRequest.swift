@@ -1,0 +1,87 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import NIOCore
+
+/// Where a connection goes. RFC 9110 §4.3
+struct OriginEndpoint: Hashable, Sendable, CustomStringConvertible {
+    var isSecure: Bool
+    /// An IPv6 address in brackets.
+    var host: String
+    var port: UInt16
+
+    var description: String { "\(isSecure ? "https" : "http")://\(host):\(port)" }
+
+    var connectHost: String { host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host }
+
+    /// The name for TLS (RFC 6066 §3 knows no addresses there); for an address, the certificate must name that.
+    var serverName: String? { (try? SocketAddress(ipAddress: connectHost, port: 0)) == nil ? host : nil }
+}
+
+/// A request as it goes to the wire.
+struct OriginRequest: Sendable {
+    let endpoint: OriginEndpoint
+    let method: HTTPRequest.Method
+    /// Request line and fields.
+    let head: ByteBuffer
+    /// What follows the head; `nil` where nothing does.
+    let body: BodyStream?
+    let isChunked: Bool
+    /// Whether it may be sent again: idempotent (RFC 9110 §9.2.2; QUERY by RFC 10008), and its content is in memory.
+    let isRepeatable: Bool
+
+    /// Octets up to which content is read into memory before it is sent, so that it can be sent again.
+    private static let repeatableLimit: Int64 = 64 << 10
+
+    /// - Throws: ``TransportError`` (`invalidRequest`), or what reading the content throws.
+    init(_ request: TransportRequest, origin: GatewayOrigin?) async throws {
+        guard let target = TargetURI(request: request.head), let path = request.head.path,
+            let authority = request.head.authority
+        else {
+            throw TransportError(
+                code: .invalidRequest,
+                message:
+                    "A request for no http or https target cannot be sent. Give it a scheme, an authority and a path."
+            )
+        }
+        endpoint = OriginEndpoint(
+            isSecure: (origin?.scheme ?? target.scheme) == "https",
+            host: origin?.host ?? target.host,
+            port: origin?.port ?? target.port
+        )
+        method = request.head.method
+        var octets = ByteBuffer()
+        octets.writeRequestLine(request.head.method, path)
+        octets.writeField("Host", authority)
+        octets.writeFields(
+            HTTPFields(
+                request.head.headerFields.filter { field in
+                    switch field.name.canonicalName {
+                    case "host", "content-length", "transfer-encoding", "connection": false
+                    default: true
+                    }
+                }
+            )
+        )
+        var content = request.body
+        if let stream = content, let length = stream.length {
+            octets.writeField("Content-Length", String(length))
+            if length == 0 {
+                content = nil
+            } else if length <= Self.repeatableLimit {
+                content = BodyStream(try await stream.collect(upTo: Int(length)))
+            }
+        } else if content != nil {
+            octets.writeField("Transfer-Encoding", "chunked")
+        } else if ["POST", "PUT", "PATCH"].contains(method.rawValue) {
+            // RFC 9110 §8.6: these mean to have content, if only of no octets.
+            octets.writeField("Content-Length", "0")
+        }
+        octets.writeEndOfHead()
+        head = octets
+        body = content
+        isChunked = content != nil && content?.length == nil
+        let isIdempotent = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY"].contains(method.rawValue)
+        isRepeatable = isIdempotent && (content.map { ($0.length ?? .max) <= Self.repeatableLimit } ?? true)
+    }
+}
