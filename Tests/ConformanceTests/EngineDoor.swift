@@ -55,11 +55,18 @@ final class EngineDoor: CaseDoor {
         }
     }
 
-    func backgroundEnded(step: Int) async {
-        // What is fetched in the background tells nobody; it is visible in the origin's book and then in the store. The bound only
-        // keeps a cache that does no such thing from hanging the tests.
-        for _ in 0..<100_000 {
-            if store.all.contains(where: { $0.head.fields[.step] == "\(step)" }) { return }
+    func backgroundEnded(step: Int) async { await store.holds(step: step) }
+}
+
+extension InMemoryResponseStore {
+    /// Waits until a response that was generated for this step is stored.
+    ///
+    /// What is fetched in the background tells nobody, but it can be seen in the store. The bound only keeps a cache that fetches nothing from
+    /// hanging the tests; real time passes where sockets are between.
+    func holds(step: Int) async {
+        let end = ContinuousClock.now + .seconds(2)
+        while ContinuousClock.now < end {
+            if all.contains(where: { $0.head.fields[.step] == "\(step)" }) { return }
             await Task.yield()
         }
     }
