@@ -1,0 +1,72 @@
+import Foundation
+import Testing
+
+/// RFC 9111 and its relatives, as caches are asked about them in public: `Tests/Fixtures/conformance` at the engine, and over sockets.
+@Suite struct ConformanceTests {
+    static let cases: [ConformanceCase] = (try? ConformanceTable.load()) ?? []
+    static let atEngine = cases.filter { $0.door == .any }
+
+    @Test func everyFileOfTheTableIsRead() throws {
+        let cases = try ConformanceTable.load()
+        #expect(cases.count >= 365)
+        #expect(Set(cases.map(\.id)).count == cases.count)
+    }
+
+    @Test(arguments: atEngine.filter { $0.strength == .required })
+    func requiredCaseHoldsAtTheEngine(_ entry: ConformanceCase) async throws {
+        Self.judge(entry, try await Self.atEngine(entry))
+    }
+
+    @Test(arguments: cases.filter { $0.strength == .required })
+    func requiredCaseHoldsThroughTheGateway(_ entry: ConformanceCase) async throws {
+        Self.judge(entry, try await Self.throughGateway(entry))
+    }
+
+    /// The optimal cases are no duty, but what holds today is not lost unseen.
+    @Test(arguments: cases.filter { $0.strength == .optimal })
+    func optimalCaseHoldsThroughTheGateway(_ entry: ConformanceCase) async throws {
+        Self.judge(entry, try await Self.throughGateway(entry))
+    }
+
+    /// Writes how every case went at both doors, for whoever asks with the variable `CONFORMANCE_REPORT`.
+    @Test func reportIsWritten() async throws {
+        guard let path = ProcessInfo.processInfo.environment["CONFORMANCE_REPORT"] else { return }
+        var lines: [String] = []
+        for entry in Self.cases {
+            if entry.door == .any { lines.append(Self.line(entry, "engine", try await Self.atEngine(entry))) }
+            lines.append(Self.line(entry, "gateway", try await Self.throughGateway(entry)))
+        }
+        try lines.joined(separator: "\n").write(toFile: path, atomically: true, encoding: .utf8)
+    }
+
+    private static func line(_ entry: ConformanceCase, _ door: String, _ findings: [Finding]) -> String {
+        let verdict = findings.isEmpty ? "holds" : findings.allSatisfy(\.isPremise) ? "not tried" : "does not hold"
+        return "\(entry.strength.rawValue)\t\(verdict)\t\(door)\t\(entry.id)\t\(findings.map(\.description))"
+    }
+
+    private static func judge(_ entry: ConformanceCase, _ findings: [Finding]) {
+        if let open = entry.open {
+            withKnownIssue("\(open)") { #expect(findings.isEmpty, "\(entry.claim) RFC \(entry.rfc)") }
+        } else {
+            #expect(findings.isEmpty, "\(entry.claim) RFC \(entry.rfc)")
+        }
+    }
+
+    private static func atEngine(_ entry: ConformanceCase) async throws -> [Finding] {
+        let path = "/conformance/\(entry.id)"
+        let origin = CaseOrigin(entry, path: path)
+        var run = CaseRun(entry, origin: origin, door: EngineDoor(origin: origin, path: path))
+        return try await run.findings()
+    }
+
+    private static func throughGateway(_ entry: ConformanceCase) async throws -> [Finding] {
+        let path = "/conformance/\(entry.id)"
+        let origin = CaseOrigin(entry, path: path)
+        let door = try await WireDoor(origin: origin, path: path)
+        var run = CaseRun(entry, origin: origin, door: door)
+        let result: Result<[Finding], any Error>
+        do { result = .success(try await run.findings()) } catch { result = .failure(error) }
+        await door.close()
+        return try result.get()
+    }
+}

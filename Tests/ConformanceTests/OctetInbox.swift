@@ -1,0 +1,142 @@
+import NIOCore
+import Synchronization
+
+/// The octets that come in on one connection, taken in pieces by whoever reads it.
+final class OctetInbox: Sendable {
+    private struct State {
+        var octets: [UInt8] = []
+        var isEnded = false
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    func receive(_ octets: some Sequence<UInt8>) {
+        state.withLock { state in
+            state.octets += octets
+            return state.waiter.take()
+        }?.resume()
+    }
+
+    /// The peer sends no more.
+    func end() {
+        state.withLock { state in
+            state.isEnded = true
+            return state.waiter.take()
+        }?.resume()
+    }
+
+    /// A message's head, without the empty line that ends it; `nil` where the connection ended before it was whole.
+    func takeHead() async -> [UInt8]? {
+        let end: [UInt8] = [13, 10, 13, 10]
+        return await take { octets in octets.firstRange(of: end)?.upperBound }.map { $0.dropLast(4) }
+    }
+
+    /// A line, without its end.
+    func takeLine() async -> [UInt8]? {
+        await take { octets in octets.firstRange(of: [13, 10] as [UInt8])?.upperBound }.map { $0.dropLast(2) }
+    }
+
+    /// So many octets.
+    func take(_ count: Int) async -> [UInt8]? {
+        await take { octets in octets.count >= count ? count : nil }
+    }
+
+    /// Everything that comes until the peer ends.
+    func takeRest() async -> [UInt8] {
+        _ = await take { _ in nil }
+        return state.withLock { state in
+            defer { state.octets = [] }
+            return state.octets
+        }
+    }
+
+    private func take(_ length: (borrowing [UInt8]) -> Int?) async -> [UInt8]? {
+        while true {
+            let step: (taken: [UInt8]?, isOver: Bool) = state.withLock { state in
+                guard let count = length(state.octets) else { return (nil, state.isEnded) }
+                let taken = Array(state.octets.prefix(count))
+                state.octets.removeFirst(count)
+                return (taken, true)
+            }
+            if step.isOver { return step.taken }
+            let known = state.withLock { $0.octets.count }
+            await withCheckedContinuation { continuation in
+                let hasMore = state.withLock { state in
+                    if state.octets.count != known || state.isEnded { return true }
+                    state.waiter = continuation
+                    return false
+                }
+                if hasMore { continuation.resume() }
+            }
+        }
+    }
+}
+
+/// Fills an inbox from a channel.
+final class InboxHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    let inbox: OctetInbox
+
+    init(_ inbox: OctetInbox) { self.inbox = inbox }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        inbox.receive(unwrapInboundIn(data).readableBytesView)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .some(ChannelEvent.inputClosed) = event as? ChannelEvent { inbox.end() }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        inbox.end()
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+}
+
+/// Octets as text, one scalar for each: nothing is lost, whatever the encoding.
+extension String {
+    init(octets: some Sequence<UInt8>) {
+        var text = String.UnicodeScalarView()
+        text.append(contentsOf: octets.map { Unicode.Scalar($0) })
+        self.init(text)
+    }
+
+    /// Scalars above 255 do not occur in the table.
+    var octets: [UInt8] { unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } }
+}
+
+/// A message's first line and fields, taken apart at the line ends.
+struct MessageHead {
+    var start: [Substring]
+    var fields = WireFields()
+
+    init(octets: [UInt8]) {
+        let lines = String(octets: octets).components("\r\n")
+        start = (lines.first ?? "").split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+        for line in lines.dropFirst() {
+            guard let colon = line.firstIndex(of: ":") else { continue }
+            let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+            fields.add(String(line[..<colon]), String(value.reversed().drop { $0 == " " || $0 == "\t" }.reversed()))
+        }
+    }
+}
+
+extension String {
+    /// Cut at every occurrence; `\r\n` is one character to a String, so scalars are looked at.
+    fileprivate func components(_ separator: String) -> [Substring] {
+        var result: [Substring] = []
+        var rest = self[...]
+        while let range = rest.unicodeScalars.firstRange(of: separator.unicodeScalars) {
+            result.append(rest[..<range.lowerBound])
+            rest = rest[range.upperBound...]
+        }
+        return result + [rest]
+    }
+}

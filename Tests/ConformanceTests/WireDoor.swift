@@ -1,0 +1,130 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HoldfastGateway
+import HoldfastTesting
+import Logging
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// The gateway between two sockets, on a clock that is moved.
+final class WireDoor: CaseDoor {
+    private struct Connection {
+        var channel: any Channel
+        var inbox: OctetInbox
+    }
+
+    private let clock: ManualClock
+    private let store = InMemoryResponseStore()
+    private let wireOrigin: WireOrigin
+    private let transport: OriginTransport
+    private let engine: CacheEngine
+    private let server: GatewayServer
+    private let address: GatewayServer.Address
+    private let path: String
+    private let connection = Mutex<Connection?>(nil)
+
+    init(origin: CaseOrigin, path: String) async throws {
+        self.path = path
+        clock = ManualClock()
+        wireOrigin = try await WireOrigin(origin, clock: clock)
+        let group = MultiThreadedEventLoopGroup.singleton
+        let logger = Logger(label: "conformance") { _ in SwiftLogNoOpLogHandler() }
+        let gatewayOrigin = try GatewayOrigin("http://127.0.0.1:\(wireOrigin.port)")
+        transport = try OriginTransport(group: group, logger: logger)
+        engine = CacheEngine(
+            store: store,
+            transport: transport,
+            policy: CachePolicy(kind: .shared),
+            credentialSecret: [UInt8](repeating: 7, count: 32),
+            clock: clock,
+            logger: logger
+        )
+        var configuration = GatewayConfiguration(origin: gatewayOrigin, port: 0)
+        configuration.timeouts.closing = .zero
+        server = GatewayServer(
+            configuration: configuration,
+            engine: engine,
+            group: group,
+            clock: clock,
+            logger: logger
+        )
+        address = try await server.start()
+    }
+
+    var now: Timestamp { clock.now() }
+
+    func advance(seconds: Int) async { clock.advance(by: .seconds(seconds)) }
+
+    func backgroundEnded(step: Int) async { await store.holds(step: step) }
+
+    /// Ends everything that this door began.
+    func close() async {
+        try? await connection.withLock { $0.take() }?.channel.close()
+        await server.stop()
+        await engine.shutDown()
+        await transport.shutDown()
+        await wireOrigin.stop()
+    }
+
+    func send(method: String, target: String, fields: WireFields, content: String?) async throws -> DoorAnswer {
+        var text = "\(method) \(path + target) HTTP/1.1\r\nHost: \(address)\r\n"
+        for (name, value) in fields.lines { text += "\(name): \(value)\r\n" }
+        if let content { text += "Content-Length: \(content.octets.count)\r\n" }
+        text += "\r\n" + (content ?? "")
+        let connection = try await connected()
+        try await connection.channel.writeAndFlush(ByteBuffer(bytes: text.octets))
+        var interim: [(status: Int, fields: WireFields)] = []
+        while let octets = await connection.inbox.takeHead() {
+            let head = MessageHead(octets: octets)
+            guard head.start.count > 1, let status = Int(head.start[1]) else { break }
+            guard status >= 200 else {
+                interim.append((status, head.fields))
+                continue
+            }
+            let content = try await self.content(of: head, status, to: method, connection.inbox)
+            if head.fields.joined("Connection")?.lowercased() == "close" {
+                self.connection.withLock { $0 = nil }
+                try? await connection.channel.close()
+            }
+            return DoorAnswer(status: status, fields: head.fields, content: content, interim: interim)
+        }
+        throw DoorError(message: "The gateway gave no answer.")
+    }
+
+    private func content(
+        of head: MessageHead,
+        _ status: Int,
+        to method: String,
+        _ inbox: OctetInbox
+    ) async throws -> String {
+        if method == "HEAD" || status == 204 || status == 304 { return "" }
+        let octets: [UInt8]?
+        if head.fields.joined("Transfer-Encoding") != nil {
+            octets = await inbox.takeChunks()
+        } else if let length = head.fields.joined("Content-Length").flatMap({ Int($0) }) {
+            octets = await inbox.take(length)
+        } else {
+            octets = await inbox.takeRest()
+        }
+        guard let octets else { throw DoorError(message: "The content broke off.") }
+        return String(octets: octets)
+    }
+
+    private func connected() async throws -> Connection {
+        if let known = connection.withLock({ $0 }), known.channel.isActive { return known }
+        let inbox = OctetInbox()
+        let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .channelOption(.allowRemoteHalfClosure, value: true)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(InboxHandler(inbox))
+                }
+            }
+            .connect(host: address.host, port: address.port)
+            .get()
+        let opened = Connection(channel: channel, inbox: inbox)
+        connection.withLock { $0 = opened }
+        return opened
+    }
+}

@@ -1,0 +1,92 @@
+import HTTPCacheSemantics
+import HoldfastTesting
+import NIOCore
+import NIOPosix
+
+/// The origin of a case behind a socket, octet by octet: it also frames its answers wrongly where the case says so.
+final class WireOrigin: Sendable {
+    private let channel: any Channel
+    let port: Int
+
+    init(_ origin: CaseOrigin, clock: ManualClock) async throws {
+        channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelInitializer { channel in
+                let inbox = OctetInbox()
+                // The connection's own task: it ends with the connection, and belongs to no test's scope.
+                Task { await Self.serve(channel, inbox, origin, clock) }
+                return channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(InboxHandler(inbox))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0)
+            .get()
+        port = channel.localAddress?.port ?? 0
+    }
+
+    func stop() async { try? await channel.close() }
+
+    private static func serve(
+        _ channel: any Channel,
+        _ inbox: OctetInbox,
+        _ origin: CaseOrigin,
+        _ clock: ManualClock
+    ) async {
+        while let octets = await inbox.takeHead() {
+            let request = MessageHead(octets: octets)
+            if let length = request.fields.joined("Content-Length").flatMap({ Int($0) }) {
+                _ = await inbox.take(length)
+            } else if request.fields.joined("Transfer-Encoding") != nil {
+                _ = await inbox.takeChunks()
+            }
+            clock.advance(by: .seconds(origin.delay(for: request.fields)))
+            let method = String(request.start.first ?? "")
+            let answer = origin.answer(method: method, fields: request.fields, at: clock.now())
+            if answer.hangsUp { break }
+            var text = ""
+            for interim in answer.interim {
+                text += "HTTP/1.1 \(interim.status) Interim\r\n" + interim.fields.text + "\r\n"
+            }
+            text += head(of: answer)
+            if method != "HEAD" { text += answer.content }
+            try? await channel.writeAndFlush(ByteBuffer(bytes: text.octets)).get()
+            // Such content ends where the connection does.
+            if answer.fields.joined("Transfer-Encoding") != nil { break }
+        }
+        try? await channel.close()
+    }
+
+    private static func head(of answer: CaseOrigin.Answer) -> String {
+        var fields = answer.fields
+        if fields.joined("Connection") == nil { fields.add("Connection", "keep-alive") }
+        if fields.joined("Keep-Alive") == nil { fields.add("Keep-Alive", "timeout=5") }
+        let hasContent = answer.status != 204 && answer.status != 304
+        if hasContent, fields.joined("Content-Length") == nil, fields.joined("Transfer-Encoding") == nil {
+            fields.add("Content-Length", "\(answer.content.octets.count)")
+        }
+        return "HTTP/1.1 \(answer.status) Scripted\r\n" + fields.text + "\r\n"
+    }
+}
+
+extension WireFields {
+    fileprivate var text: String { lines.map { "\($0.name): \($0.value)\r\n" }.joined() }
+}
+
+extension OctetInbox {
+    /// Content in chunks, to the end of its trailers; `nil` where it broke off.
+    func takeChunks() async -> [UInt8]? {
+        var content: [UInt8] = []
+        while let line = await takeLine() {
+            guard let size = Int(String(octets: line).prefix { $0.isHexDigit }, radix: 16) else { return nil }
+            if size == 0 {
+                while let trailer = await takeLine() {
+                    if trailer.isEmpty { return content }
+                }
+                return nil
+            }
+            guard let chunk = await take(size + 2) else { return nil }
+            content += chunk.dropLast(2)
+        }
+        return nil
+    }
+}
