@@ -94,7 +94,9 @@ let package = Package(
         ),
         .target(
             name: "HoldfastTesting",
-            dependencies: ["Holdfast", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", httpTypes, nioCore],
+            dependencies: [
+                "Holdfast", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", httpTypes, nioCore, nioPosix,
+            ],
             swiftSettings: settings
         ),
 
@@ -174,6 +176,22 @@ let package = Package(
         .testTarget(
             name: "SampleOriginTests",
             dependencies: ["SampleOrigin", httpTypes, nioCore, nioPosix],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ConformanceTests",
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "HoldfastGateway", "HoldfastTesting", httpTypes, nioCore, nioPosix,
+                logging,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HoldfastTestingTests",
+            dependencies: [
+                "HoldfastTesting", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "HTTPClientTransport", httpTypes,
+                nioCore, logging,
+            ],
             swiftSettings: settings
         ),
         .testTarget(

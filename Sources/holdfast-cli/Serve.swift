@@ -205,10 +205,10 @@ private final class TerminationSignals: Sendable {
 }
 
 extension Logger {
-    /// Warnings and worse, to standard error.
+    /// What an operator should know (an origin that went away or came back) and worse, to standard error.
     fileprivate static var standardError: Logger {
         var logger = Logger(label: "holdfast") { StreamLogHandler.standardError(label: $0) }
-        logger.logLevel = .warning
+        logger.logLevel = .notice
         return logger
     }
 }
