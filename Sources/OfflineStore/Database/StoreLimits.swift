@@ -8,6 +8,8 @@ struct StoreLimits: Sendable {
     static let entryOverhead: Int64 = 320
     /// Rows and index entries of one tag of one stored thing, roughly.
     static let tagOverhead: Int64 = 40
+    /// What counts for one tag in a transaction: so few of them are in one that the pages they touch stay within the log's limit.
+    static let tagLogOverhead: Int64 = 4096
     /// The lock, the sidecar, `CURRENT` and the log's index.
     static let fixedFiles: Int64 = 128 * 1024
 

@@ -14,7 +14,12 @@ struct TagName: Sendable, Hashable {
 extension ResponseDraft {
     /// About what the tags take on disk; their names once, though others may share them.
     var tagOctets: Int64 {
-        Int64(tags.reduce(0) { $0 + $1.utf8.count }) + Int64(tags.count) * StoreLimits.tagOverhead
+        Int64(tags.reduce(0) { $0 + $1.utf8.count }) * 5 / 4 + Int64(tags.count) * 2 * StoreLimits.tagOverhead
+    }
+
+    /// What writing the tags brings to the log at most, about: each is at a place of its own in three indexes.
+    var tagLogOctets: Int64 {
+        tagOctets + Int64(tags.count) * StoreLimits.tagLogOverhead
     }
 
     /// The tags, each once.

@@ -113,7 +113,8 @@ final class SQLiteResponseStore: ResponseStore {
         }
         let entry = ResponseEntry(draft: draft, state: database.state)
         let place = EntryPlace(id: response.id, bodyID: response.bodyID, bodyLength: response.bodyLength)
-        let isChanged = try await core.write(to: database, bytes: Int(octets)) { context in
+        let isChanged = try await core.write(to: database, bytes: Int(draft.head.storedOctets + draft.tagLogOctets)) {
+            context in
             if try context.isInvalidated(after: fence, entry, freshening: place.id) { return false }
             return try context.freshen(place, with: entry.draft(bodyLength: place.bodyLength))
         }

@@ -64,7 +64,7 @@ final class SQLiteResponseWriter: ResponseWriter {
         }
         let entry = ResponseEntry(draft: draft, state: body.database.state)
         let fence = fence
-        let bodyID = try await body.finish(carrying: Int(draft.head.storedOctets + draft.tagOctets)) {
+        let bodyID = try await body.finish(carrying: Int(draft.head.storedOctets + draft.tagLogOctets)) {
             context,
             bodyID,
             length in
