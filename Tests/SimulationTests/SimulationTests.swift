@@ -33,6 +33,9 @@ import Testing
                 \(report.violations.prefix(3).joined(separator: "\n"))
                 """
             )
+            if let path = ProcessInfo.processInfo.environment["HOLDFAST_TRACE"] {
+                try? report.trace.joined(separator: "\n").write(toFile: path, atomically: true, encoding: .utf8)
+            }
             if failed >= 10 { break }
         }
         if ProcessInfo.processInfo.environment["HOLDFAST_SEEDS"] != nil {

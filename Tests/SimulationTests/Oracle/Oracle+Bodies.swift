@@ -6,6 +6,7 @@ extension Oracle {
     /// A body that ended is, octet for octet, what the origin sent for that representation.
     func judgeBody(_ call: Call, _ response: CacheResponse, _ last: OriginEntry, _ brought: OriginEntry?) {
         let status = response.head.status.code
+        if status == 206, call.fields[.range] == nil { report(call, "a part, though the whole was asked for") }
         if let error = call.bodyError { return judgeBroken(call, error, last, brought) }
         if status == 304 { return judgeNotModified(call, response, last, brought) }
         guard call.hasWholeBody, call.method == .get, status != 416 else { return }
@@ -13,7 +14,7 @@ extension Oracle {
             if call.body.readableBytes > 0 { report(call, "a body that nobody sent") }
             return
         }
-        let octets = representation.octets
+        let octets = world.octets(of: representation)
         if status != 206 {
             if status != representation.status { report(call, "status of another answer than its body's (\(representation.status))") }
             if call.body == octets { return }

@@ -57,13 +57,16 @@ extension Oracle {
     /// What the network answered is new, or as good as stored: whoever joins late gets nothing stale.
     private func judgeNetworkTime(_ call: Call, _ response: CacheResponse, _ last: OriginEntry, _ isInvalidated: Bool) {
         if isInvalidated { report(call, "the network's answer \(last.number) was requested before the invalidation") }
-        guard last.fateTick < call.quiescentTick else { return }
+        guard last.fateTick < call.quiescentTick, last.fateAt < call.begunAt, last.call != call.number, !response.isValidated else { return }
+        if [.networkFirst, .networkOnly].contains(call.request.preference) {
+            report(call, "joined the answer \(last.number) that was there before, and was to ask the origin")
+        }
         // The origin had answered before this call came: that is reuse, and its rules are those of a stored response.
         let served = Served(
             last.fields, explicitExpiry: expiries(of: last).first, status: last.status, last: last, now: call.begunAt,
             world: world, isInvalidated: false
         )
-        if !served.mayAnswer(call) {
+        if !served.mayAnswer(call, isSameAsker: world.calls[last.call].asker == call.asker) {
             report(call, "joined the answer \(last.number) that was there before, ttl \(served.timeToLive), age \(served.age)")
         }
     }
@@ -108,9 +111,9 @@ extension Oracle {
         let host = world.resources[call.resource].host
         let hardTimeout = world.configuration.options.hardTimeout?.milliseconds ?? .max
         var isAway = false
-        for entry in world.log where entry.host == host {
+        for entry in world.log.filter({ $0.host == host }).sorted(by: { $0.fateTick < $1.fateTick }) {
             // An answer that came when the engine had given up waiting is none.
-            let isTooLate = entry.fateAt - entry.arrivedAt >= hardTimeout
+            let isTooLate = entry.endedAfter - entry.arrivedAfter >= hardTimeout
             switch entry.fate {
             case .unreachable: isAway = true
             case .cancelled where isTooLate, .answered where isTooLate: isAway = true

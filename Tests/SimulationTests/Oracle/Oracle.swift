@@ -43,7 +43,7 @@ struct Oracle {
         }
         if call.request.storage == .never, last.call != call.number { report(call, "storage 'never' got another's answer") }
         if response.source == .network, last.fateTick > call.answeredTick { report(call, "answered before the origin did") }
-        if response.isValidated, last.kind != .notModified || last.fateTick < call.begunTick {
+        if response.isValidated, last.kind != .notModified || last.fateTick < call.quiescentTick {
             report(call, "counts as validated, and nobody validated it for this call")
         }
     }

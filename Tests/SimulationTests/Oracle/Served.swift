@@ -95,7 +95,9 @@ struct Served {
     }
 
     /// May it answer without the origin, by RFC 9111 §4 alone?
-    func mayAnswer(_ call: Call) -> Bool {
+    ///
+    /// - Parameter isSameAsker: who asks has the credentials that it was made for.
+    func mayAnswer(_ call: Call, isSameAsker: Bool = false) -> Bool {
         if isInvalidated { return false }
         let wishes = Rules(call.fields[.cacheControl])
         if !isFresh {
@@ -111,6 +113,6 @@ struct Served {
         if wishes.has("no-cache") { return false }
         if let limit = wishes.time("max-age"), limit == 0 || age > limit { return false }
         if let rest = wishes.longest("min-fresh"), timeToLive < rest { return false }
-        return !isClosed(to: call)
+        return isSameAsker || !isClosed(to: call)
     }
 }

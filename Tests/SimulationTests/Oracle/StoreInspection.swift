@@ -27,7 +27,9 @@ extension Simulation {
             if isShared {
                 if rules.isWhole("private") { report("private in a shared cache") }
                 if !asker.asker.isAnybody, !rules.isForEverybody, !rules.has("must-revalidate") { report("made for one person") }
-                if rules.names("private").contains("x-qualified"), stored.head.fields[.qualified] != nil {
+                // A 304 may have lifted it since.
+                let targeted = stored.head.fields[.targeted]
+                if Rules(targeted ?? stored.head.fields[.cacheControl]).names("private").contains("x-qualified"), stored.head.fields[.qualified] != nil {
                     report("with a field that is private")
                 }
             } else if !asker.asker.isAnybody, stored.key.components.partition == .shared,
@@ -45,7 +47,7 @@ extension Simulation {
                 let stream = try? await store.base.openBody(of: stored),
                 let body = try? await stream.collect(upTo: 1 << 24)
             else { continue }
-            var octets = representation.octets
+            var octets = world.octets(of: representation)
             if stored.head.status == .partialContent {
                 guard let range = stored.head.fields[.contentRange].flatMap(Oracle.range),
                     let part = octets.getSlice(at: range.octets.lowerBound, length: range.octets.count)

@@ -29,6 +29,7 @@ final class Call: @unchecked Sendable {
     /// Its log entries, the origin's numbers.
     var entries: [Int] = []
     var arrivals = 0
+    var summary = ""
     var task: Task<Void, Never>?
 
     init(

@@ -27,6 +27,8 @@ final class Simulation: @unchecked Sendable {
         var hits = 0
         var jobs = 0
         var violations: [String] = []
+        /// What the origins got and said, in order.
+        var trace: [String] = []
     }
 
     /// Runs a seed to its end.
@@ -88,7 +90,9 @@ final class Simulation: @unchecked Sendable {
             requests: world.log.count,
             hits: hits,
             jobs: thread.jobCount,
-            violations: world.violations
+            violations: world.violations,
+            trace: world.violations.isEmpty ? [] : world.log.map(\.description) + world.calls.map(\.summary)
+                + world.invalidations.map { "\($0)" }
         )
     }
 
@@ -228,6 +232,7 @@ final class Simulation: @unchecked Sendable {
             await perform(call, chunks: chunks, pauses: pauses)
             call.isEnded = true
             if call.isReadingWhole || call.error != nil { oracle.judge(call) }
+            call.summary = world.describe(call) + " ticks \(call.begunTick)-\(call.answeredTick)"
             // Kept for the log of the run, without what holds memory and fetches.
             call.response?.body = .empty
             call.body = ByteBuffer()

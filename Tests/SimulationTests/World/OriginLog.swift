@@ -16,6 +16,9 @@ final class OriginEntry: @unchecked Sendable {
     let request: HTTPFields
     let arrivedTick: Int
     let arrivedAt: Int64
+    /// By ``World/elapsed``.
+    let arrivedAfter: Int64
+    var endedAfter: Int64 = 0
     var fate = Fate.waiting
     var fateTick = 0
     /// When the head was sent, or the failure happened.
@@ -35,7 +38,7 @@ final class OriginEntry: @unchecked Sendable {
 
     init(
         number: Int, call: Int, resource: Int, host: String, method: HTTPRequest.Method, request: HTTPFields,
-        arrivedTick: Int, arrivedAt: Int64
+        arrivedTick: Int, arrivedAt: Int64, arrivedAfter: Int64
     ) {
         self.number = number
         self.call = call
@@ -45,6 +48,16 @@ final class OriginEntry: @unchecked Sendable {
         self.request = request
         self.arrivedTick = arrivedTick
         self.arrivedAt = arrivedAt
+        self.arrivedAfter = arrivedAfter
+    }
+}
+
+extension OriginEntry: CustomStringConvertible {
+    var description: String {
+        "entry \(number) call \(call) r\(resource) \(method) ticks \(arrivedTick)-\(fateTick) \(fate) at \(arrivedAt % 10_000_000)-\(fateAt % 10_000_000) "
+            + "\(status) \(kind) \(representation?.opaqueTag ?? "") \(isWrong ? "WRONG " : "")body \(body) "
+            + fields.filter { ![.sent, .brought, .contentType].contains($0.name) }.map { "\($0.name): \($0.value)" }.joined(separator: "; ")
+            + " ⇠ " + request.filter { $0.name != .call }.map { "\($0.name): \($0.value)" }.joined(separator: "; ")
     }
 }
 

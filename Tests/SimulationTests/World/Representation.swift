@@ -19,14 +19,19 @@ struct Representation: Hashable, Sendable {
         for octet in variant.utf8 { seed = (seed ^ UInt64(octet)) &* 0x100_0000_01B3 }
         var generator = SeededGenerator(seed, part: 7)
         var buffer = ByteBuffer()
-        buffer.reserveCapacity(length + 8)
-        while buffer.writerIndex < length { buffer.writeInteger(generator.next()) }
-        buffer.moveWriterIndex(to: length)
+        buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: length + 8) { octets in
+            for offset in stride(from: 0, to: length, by: 8) {
+                octets.storeBytes(of: generator.next(), toByteOffset: offset, as: UInt64.self)
+            }
+            return length
+        }
         return buffer
     }
 
     /// A tag that no other representation has.
-    var opaqueTag: String { "r\(resource)-v\(version)-\(variant)-\(serial)-\(status)" }
+    var opaqueTag: String {
+        "r\(resource)-v\(version)-\(variant.replacing(" ", with: "_"))-\(serial)-\(status)"
+    }
 }
 
 /// One target of the simulated origins, and how its origin treats it.

@@ -32,7 +32,8 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
             method: request.head.method,
             request: request.head.headerFields,
             arrivedTick: world.nextTick(),
-            arrivedAt: world.now
+            arrivedAt: world.now,
+            arrivedAfter: world.elapsed
         )
         world.log.append(entry)
         world.arrived(entry)
@@ -47,6 +48,7 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
             entry.fate = .answered
             entry.fateTick = world.nextTick()
             entry.fateAt = world.now
+            entry.endedAfter = world.elapsed
             entry.status = response.head.status.code
             entry.fields = response.head.headerFields
             return response
@@ -54,6 +56,7 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
             entry.fate = error is CancellationError ? .cancelled : .unreachable
             entry.fateTick = world.nextTick()
             entry.fateAt = world.now
+            entry.endedAfter = world.elapsed
             throw error
         }
     }
@@ -119,7 +122,7 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
             if resource.announcesLength { fields[.contentLength] = "\(representation.length)" }
             return TransportResponse(head: HTTPResponse(status: .init(code: resource.status), headerFields: fields), body: .empty)
         }
-        let octets = representation.octets
+        let octets = world.octets(of: representation)
         if resource.takesRanges, resource.status == 200, let range = request.headerFields[.range],
             ifRangeHolds(request.headerFields, resource, representation)
         {
@@ -185,7 +188,7 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
         entry.date = world.now / 1000
         fields[.date] = world.text(world.now / 1000)
         if generator.chance(0.3) { fields[.cacheControl] = "max-age=30" }
-        return response(status, fields, entry.representation?.octets ?? ByteBuffer(), true, entry)
+        return response(status, fields, entry.representation.map(world.octets) ?? ByteBuffer(), true, entry)
     }
 
     /// An unsafe method succeeds, or does not.

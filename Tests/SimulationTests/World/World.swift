@@ -30,12 +30,23 @@ final class World: @unchecked Sendable {
     var isShutDown = false
     var quiescentTick = 0
     private(set) var tick = 0
+    /// Milliseconds since the beginning; unlike the wall clock it never goes back.
+    private(set) var elapsed: Int64 = 0
+    private var octets: [Representation: ByteBuffer] = [:]
 
     init(_ configuration: Configuration) { self.configuration = configuration }
 
     func nextTick() -> Int {
         tick += 1
         return tick
+    }
+
+    /// A representation's octets, made once: what the origin sends and what the oracle compares.
+    func octets(of representation: Representation) -> ByteBuffer {
+        if let known = octets[representation] { return known }
+        let made = representation.octets
+        octets[representation] = made
+        return made
     }
 
     var now: Int64 { wall.now().milliseconds }
@@ -49,6 +60,7 @@ final class World: @unchecked Sendable {
     /// Both clocks: time passes for everybody.
     func advance(by duration: Duration) {
         wall.advance(by: duration)
+        elapsed += duration.milliseconds
         durations.advance(by: duration)
     }
 }
