@@ -16,7 +16,9 @@ extension Oracle {
         }
         let octets = world.octets(of: representation)
         if status != 206 {
-            if status != representation.status { report(call, "status of another answer than its body's (\(representation.status))") }
+            if status != representation.status {
+                report(call, "status of another answer than its body's (\(representation.status))")
+            }
             if call.body == octets { return }
             if isCutQuietly(response, brought) { return }
             return report(
@@ -63,8 +65,9 @@ extension Oracle {
                 return report(call, "a part without its boundary")
             }
             if head.contains("--\(boundary)--") { break }
-            guard let range = head.first(where: { $0.lowercased().hasPrefix("content-range:") })
-                .flatMap({ Self.range(String($0.dropFirst(14).drop { $0 == " " })) }),
+            guard
+                let range = head.first(where: { $0.lowercased().hasPrefix("content-range:") })
+                    .flatMap({ Self.range(String($0.dropFirst(14).drop { $0 == " " })) }),
                 range.total == octets.readableBytes, let part = body.readSlice(length: range.octets.count),
                 part == octets.getSlice(at: range.octets.lowerBound, length: range.octets.count)
             else { return report(call, "a part that is not what its Content-Range says") }
@@ -82,14 +85,16 @@ extension Oracle {
                 if let rest = body.readString(length: body.readableBytes) { lines.append(rest) }
                 return lines
             }
-            guard let line = body.readString(length: end - body.readerIndex + 1)?.dropLast(while: { $0.isNewline }) else { return nil }
+            guard let line = body.readString(length: end - body.readerIndex + 1)?.dropLast(while: { $0.isNewline })
+            else { return nil }
             if line.isEmpty, !lines.isEmpty, lines.contains(where: { !$0.isEmpty }) { return lines }
             lines.append(line)
             if line.hasPrefix("--"), line.hasSuffix("--") { return lines }
         }
     }
 
-    private func judgeNotModified(_ call: Call, _ response: CacheResponse, _ last: OriginEntry, _ brought: OriginEntry?) {
+    private func judgeNotModified(_ call: Call, _ response: CacheResponse, _ last: OriginEntry, _ brought: OriginEntry?)
+    {
         if call.body.readableBytes > 0 { report(call, "304 with a body") }
         if response.source == .network, !response.isValidated {
             // Passed on: the origin said it, to this caller.
@@ -98,7 +103,9 @@ extension Oracle {
         }
         let hasCondition = call.fields[.ifNoneMatch] != nil || call.fields[.ifModifiedSince] != nil
         if !hasCondition { return report(call, "304 to a request without conditions") }
-        guard let condition = call.fields[.ifNoneMatch], condition != "*", let brought, let representation = brought.representation else { return }
+        guard let condition = call.fields[.ifNoneMatch], condition != "*", let brought,
+            let representation = brought.representation
+        else { return }
         guard let tag = world.resources[call.resource].entityTag(representation),
             condition.split(separator: ",").contains(where: { weak($0) == weak(tag[...]) })
         else { return report(call, "304, and the caller holds another representation") }

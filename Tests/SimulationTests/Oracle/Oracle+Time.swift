@@ -11,20 +11,30 @@ extension Oracle {
         guard let stored = response.stored else { return report(call, "from store without a stored response") }
         judgeHead(call, response, last)
         let served = Served(
-            stored.head.fields, explicitExpiry: stored.head.explicitExpiry, status: stored.head.status.code, last: last,
-            now: call.begunAt, world: world, isInvalidated: isInvalidated
+            stored.head.fields,
+            explicitExpiry: stored.head.explicitExpiry,
+            status: stored.head.status.code,
+            last: last,
+            now: call.begunAt,
+            world: world,
+            isInvalidated: isInvalidated
         )
         judgeExplicitExpiry(call, served, last)
         let time = served.timeToLive
         if served.explicitExpiry == nil {
             if response.age != served.age { report(call, "age \(response.age), which is \(served.age)") }
-            if response.head.status != .rangeNotSatisfiable, response.head.headerFields[.age] != "\(served.age / 1000)" {
+            if response.head.status != .rangeNotSatisfiable, response.head.headerFields[.age] != "\(served.age / 1000)"
+            {
                 report(call, "Age \(response.head.headerFields[.age] ?? "-"), which is \(served.age / 1000)")
             }
             let seconds = Int64((Double(time) / 1000).rounded(.down))
-            if response.outcome.timeToLive != seconds { report(call, "ttl \(response.outcome.timeToLive ?? 0), which is \(seconds)") }
+            if response.outcome.timeToLive != seconds {
+                report(call, "ttl \(response.outcome.timeToLive ?? 0), which is \(seconds)")
+            }
         }
-        if !response.isStale, !served.isFresh || isInvalidated { report(call, "stale and does not say so (ttl \(time))") }
+        if !response.isStale, !served.isFresh || isInvalidated {
+            report(call, "stale and does not say so (ttl \(time))")
+        }
         judgePermission(call, response, served)
     }
 
@@ -57,17 +67,27 @@ extension Oracle {
     /// What the network answered is new, or as good as stored: whoever joins late gets nothing stale.
     private func judgeNetworkTime(_ call: Call, _ response: CacheResponse, _ last: OriginEntry, _ isInvalidated: Bool) {
         if isInvalidated { report(call, "the network's answer \(last.number) was requested before the invalidation") }
-        guard last.fateTick < call.quiescentTick, last.fateAt < call.begunAt, last.call != call.number, !response.isValidated else { return }
+        guard last.fateTick < call.quiescentTick, last.fateAt < call.begunAt, last.call != call.number,
+            !response.isValidated
+        else { return }
         if [.networkFirst, .networkOnly].contains(call.request.preference) {
             report(call, "joined the answer \(last.number) that was there before, and was to ask the origin")
         }
         // The origin had answered before this call came: that is reuse, and its rules are those of a stored response.
         let served = Served(
-            last.fields, explicitExpiry: expiries(of: last).first, status: last.status, last: last, now: call.begunAt,
-            world: world, isInvalidated: false
+            last.fields,
+            explicitExpiry: expiries(of: last).first,
+            status: last.status,
+            last: last,
+            now: call.begunAt,
+            world: world,
+            isInvalidated: false
         )
         if !served.mayAnswer(call, isSameAsker: world.calls[last.call].asker == call.asker) {
-            report(call, "joined the answer \(last.number) that was there before, ttl \(served.timeToLive), age \(served.age)")
+            report(
+                call,
+                "joined the answer \(last.number) that was there before, ttl \(served.timeToLive), age \(served.age)"
+            )
         }
     }
 
@@ -76,7 +96,8 @@ extension Oracle {
     /// An invalidation that had ended before the call began, of what was asked for before it.
     func isInvalidated(_ entry: OriginEntry, before call: Call) -> Bool {
         world.invalidations.contains { invalidation in
-            guard let end = invalidation.endedTick, end < call.begunTick, entry.arrivedTick < invalidation.begunTick else { return false }
+            guard let end = invalidation.endedTick, end < call.begunTick, entry.arrivedTick < invalidation.begunTick
+            else { return false }
             return covers(invalidation.scope, entry)
         }
     }
@@ -100,7 +121,8 @@ extension Oracle {
                 && resource.groups.contains { "group https://\(resource.host):443 \($0)" == tag }
         case .key(let uri, _):
             // Only what nobody else's key holds: asked by anybody.
-            return uri == resource.uri && world.calls.indices.contains(entry.call) && world.calls[entry.call].asker.isAnybody
+            return uri == resource.uri && world.calls.indices.contains(entry.call)
+                && world.calls[entry.call].asker.isAnybody
         }
     }
 
@@ -122,7 +144,8 @@ extension Oracle {
             case .waiting: break
             }
             if entry.fate == .unreachable || (isTooLate && entry.fate != .waiting), entry.resource == call.resource,
-                entry.fateTick > call.quiescentTick || call.begunAt - entry.fateAt <= world.configuration.options.failureThrottle.milliseconds
+                entry.fateTick > call.quiescentTick
+                    || call.begunAt - entry.fateAt <= world.configuration.options.failureThrottle.milliseconds
             {
                 return true
             }
@@ -150,7 +173,8 @@ extension Oracle {
     }
 
     private func expiries(of entry: OriginEntry) -> [Timestamp] {
-        guard world.calls.indices.contains(entry.call), case .expiring(let expiry) = world.calls[entry.call].request.storage,
+        guard world.calls.indices.contains(entry.call),
+            case .expiring(let expiry) = world.calls[entry.call].request.storage,
             (200..<300).contains(entry.status) || entry.status == 304
         else { return [] }
         return [expiry.instant(storedAt: Timestamp(milliseconds: entry.fateAt))]
@@ -160,7 +184,10 @@ extension Oracle {
     private func judgeExplicitExpiry(_ call: Call, _ served: Served, _ last: OriginEntry) {
         guard last.kind != .head, last.kind != .part else { return }
         if served.explicitExpiry != expiries(of: last).first {
-            report(call, "expiry \(String(describing: served.explicitExpiry)), and its caller said \(expiries(of: last))")
+            report(
+                call,
+                "expiry \(String(describing: served.explicitExpiry)), and its caller said \(expiries(of: last))"
+            )
         }
     }
 }

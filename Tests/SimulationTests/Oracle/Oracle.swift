@@ -10,7 +10,9 @@ struct Oracle {
     func judge(_ call: Call) {
         if let error = call.error { return judge(error, of: call) }
         guard let response = call.response else { return report(call, "ended without response or error") }
-        guard let last = entry(response.head.headerFields[.sent]) else { return report(call, "served what no origin sent") }
+        guard let last = entry(response.head.headerFields[.sent]) else {
+            return report(call, "served what no origin sent")
+        }
         let brought = entry(response.head.headerFields[.brought])
         judgeSource(call, response, last)
         guard last.resource == call.resource, brought.map({ $0.resource == call.resource }) ?? true else {
@@ -41,8 +43,12 @@ struct Oracle {
         if preference == .networkOnly, call.mode != .offline, response.source != .network {
             report(call, "answered from store, though only the network may")
         }
-        if call.request.storage == .never, last.call != call.number { report(call, "storage 'never' got another's answer") }
-        if response.source == .network, last.fateTick > call.answeredTick { report(call, "answered before the origin did") }
+        if call.request.storage == .never, last.call != call.number {
+            report(call, "storage 'never' got another's answer")
+        }
+        if response.source == .network, last.fateTick > call.answeredTick {
+            report(call, "answered before the origin did")
+        }
         if response.isValidated, last.kind != .notModified || last.fateTick < call.quiescentTick {
             report(call, "counts as validated, and nobody validated it for this call")
         }
@@ -92,8 +98,13 @@ struct Oracle {
                 isSelected(brought, by: call)
             else { continue }
             let served = Served(
-                stored.head.fields, explicitExpiry: stored.head.explicitExpiry, status: stored.head.status.code, last: last,
-                now: call.begunAt, world: world, isInvalidated: true
+                stored.head.fields,
+                explicitExpiry: stored.head.explicitExpiry,
+                status: stored.head.status.code,
+                last: last,
+                now: call.begunAt,
+                world: world,
+                isInvalidated: true
             )
             // Another variant, without Vary, may hide it; that one answers or forbids.
             guard call.storedAtBeginning.count == 1 else { continue }
@@ -123,7 +134,9 @@ struct Oracle {
             }
             guard other.asker != call.asker else { continue }
             let isShared = world.configuration.kind == .shared
-            if isShared, rules.isWhole("private") { report(call, "got call \(other.number)'s private answer \(entry.number)") }
+            if isShared, rules.isWhole("private") {
+                report(call, "got call \(other.number)'s private answer \(entry.number)")
+            }
             guard !other.asker.isAnybody else { continue }
             // A 304 to somebody else freshens what everybody shares, and so does a HEAD that is for everybody.
             if entry !== brought, entry.kind == .notModified { continue }
@@ -153,7 +166,9 @@ struct Oracle {
         let resource = world.resources[call.resource]
         if !isSelected(brought, by: call) { report(call, "got variant '\(representation.variant)'") }
         // What is said to nobody in particular may answer anybody.
-        if resource.isPersonal, representation.variant != "p:|", representation.variant != resource.representation(for: call.fields).variant {
+        if resource.isPersonal, representation.variant != "p:|",
+            representation.variant != resource.representation(for: call.fields).variant
+        {
             report(call, "got '\(representation.variant)', which is somebody else's")
         }
     }
@@ -165,9 +180,13 @@ struct Oracle {
         if let served = response.head.headerFields[.eTag], let tag, weak(served[...]) != weak(tag[...]) {
             report(call, "entity tag \(served) on the body of \(tag)")
         }
-        guard last !== brought, !last.isWrong, let later = last.representation, later.version != representation.version else { return }
+        guard last !== brought, !last.isWrong, let later = last.representation, later.version != representation.version
+        else { return }
         if last.fields[.eTag] != nil || last.fields[.lastModified] != nil {
-            report(call, "entry \(last.number) of version \(later.version) renewed the body of version \(representation.version)")
+            report(
+                call,
+                "entry \(last.number) of version \(later.version) renewed the body of version \(representation.version)"
+            )
         }
     }
 
@@ -175,7 +194,8 @@ struct Oracle {
         if last.call != call.number { report(call, "an unsafe request got another's answer") }
         guard last.kind == .change, (200..<400).contains(last.status) else { return }
         var expected: [String] = [world.resources[call.resource].uri]
-        if let other = world.resources[call.resource].location, last.fields[.location] != nil || last.fields[.contentLocation] != nil,
+        if let other = world.resources[call.resource].location,
+            last.fields[.location] != nil || last.fields[.contentLocation] != nil,
             world.resources[other].host == last.host
         {
             expected.append(world.resources[other].uri)
@@ -184,7 +204,9 @@ struct Oracle {
         for uri in expected where !since.contains(where: { if case .target(uri) = $0.scope { true } else { false } }) {
             report(call, "succeeded without invalidating \(uri)")
         }
-        if world.configuration.options.usesCacheGroups, let group = last.fields[.groupInvalidation]?.filter({ $0 != "\"" }) {
+        if world.configuration.options.usesCacheGroups,
+            let group = last.fields[.groupInvalidation]?.filter({ $0 != "\"" })
+        {
             let tag = "group https://\(last.host):443 \(group)"
             if !since.contains(where: { if case .tag(tag) = $0.scope { true } else { false } }) {
                 report(call, "succeeded without invalidating the group '\(group)'")

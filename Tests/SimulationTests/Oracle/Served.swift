@@ -17,7 +17,12 @@ struct Served {
     ///   - last: the answer that its head is of (a 200, a 304 or a HEAD).
     ///   - now: when the call came in.
     init(
-        _ fields: HTTPFields, explicitExpiry: Timestamp?, status: Int, last: OriginEntry, now: Int64, world: World,
+        _ fields: HTTPFields,
+        explicitExpiry: Timestamp?,
+        status: Int,
+        last: OriginEntry,
+        now: Int64,
+        world: World,
         isInvalidated: Bool
     ) {
         isShared = world.configuration.kind == .shared

@@ -16,20 +16,28 @@ extension Simulation {
             let rules = oracle.rules(of: brought)
             let asker = world.calls[brought.call]
             func report(_ what: String) {
-                world.violations.append("store: entry \(brought.number) of \(stored.key.components.target.uri), \(what)")
+                world.violations.append(
+                    "store: entry \(brought.number) of \(stored.key.components.target.uri), \(what)"
+                )
             }
             if rules.forbidsStorage { report("which says no-store") }
             if Rules(asker.fields[.cacheControl]).has("no-store") { report("whose request said no-store") }
             if asker.request.storage == .never { report("whose caller said never") }
             if [304, 416, 429].contains(stored.head.status.code) { report("status \(stored.head.status.code)") }
-            if stored.key.components.target.uri != world.resources[brought.resource].uri { report("under another target") }
+            if stored.key.components.target.uri != world.resources[brought.resource].uri {
+                report("under another target")
+            }
             let isShared = world.configuration.kind == .shared
             if isShared {
                 if rules.isWhole("private") { report("private in a shared cache") }
-                if !asker.asker.isAnybody, !rules.isForEverybody, !rules.has("must-revalidate") { report("made for one person") }
+                if !asker.asker.isAnybody, !rules.isForEverybody, !rules.has("must-revalidate") {
+                    report("made for one person")
+                }
                 // A 304 may have lifted it since.
                 let targeted = stored.head.fields[.targeted]
-                if Rules(targeted ?? stored.head.fields[.cacheControl]).names("private").contains("x-qualified"), stored.head.fields[.qualified] != nil {
+                if Rules(targeted ?? stored.head.fields[.cacheControl]).names("private").contains("x-qualified"),
+                    stored.head.fields[.qualified] != nil
+                {
                     report("with a field that is private")
                 }
             } else if !asker.asker.isAnybody, stored.key.components.partition == .shared,

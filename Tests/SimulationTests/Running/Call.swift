@@ -33,7 +33,12 @@ final class Call: @unchecked Sendable {
     var task: Task<Void, Never>?
 
     init(
-        number: Int, step: Int, request: CacheRequest, resource: Int, isReadingWhole: Bool, mode: OfflineMode,
+        number: Int,
+        step: Int,
+        request: CacheRequest,
+        resource: Int,
+        isReadingWhole: Bool,
+        mode: OfflineMode,
         quiescentTick: Int
     ) {
         self.number = number
@@ -86,13 +91,16 @@ extension World {
 
     func describe(_ call: Call) -> String {
         var text = "step \(call.step) call \(call.number): \(call.method) \(call.request.head.path ?? "")"
-        text += " [\(call.fields.filter { $0.name != .call }.map { "\($0.name): \($0.value)" }.joined(separator: "; "))]"
-        text += " principal=\(call.request.principal ?? "-") preference=\(call.request.preference) storage=\(call.request.storage)"
+        text +=
+            " [\(call.fields.filter { $0.name != .call }.map { "\($0.name): \($0.value)" }.joined(separator: "; "))]"
+        text +=
+            " principal=\(call.request.principal ?? "-") preference=\(call.request.preference) storage=\(call.request.storage)"
         text += " mode=\(call.mode) kind=\(configuration.kind)"
         if let response = call.response {
             text += " → \(response.head.status.code) \(response.source) age=\(response.age) stale=\(response.isStale)"
             text += " validated=\(response.isValidated) \(response.outcome.cacheStatus())"
-            text += " sent=\(response.head.headerFields[.sent] ?? "?") body=\(response.head.headerFields[.brought] ?? "?")"
+            text +=
+                " sent=\(response.head.headerFields[.sent] ?? "?") body=\(response.head.headerFields[.brought] ?? "?")"
         } else if let error = call.error {
             text += " → \(error) \((error as? ExchangeError)?.cause.map { String(reflecting: $0) } ?? "")"
         }

@@ -1,7 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
-import HoldfastTesting
 import HTTPTypes
+import HoldfastTesting
 import Logging
 import NIOCore
 
@@ -91,8 +91,10 @@ final class Simulation: @unchecked Sendable {
             hits: hits,
             jobs: thread.jobCount,
             violations: world.violations,
-            trace: world.violations.isEmpty ? [] : world.log.map(\.description) + world.calls.map(\.summary)
-                + world.invalidations.map { "\($0)" }
+            trace: world.violations.isEmpty
+                ? []
+                : world.log.map(\.description) + world.calls.map(\.summary)
+                    + world.invalidations.map { "\($0)" }
         )
     }
 
@@ -129,7 +131,9 @@ final class Simulation: @unchecked Sendable {
             world.advance(by: .milliseconds(milliseconds))
             await quiesce()
         }
-        if world.configuration.setsClockBack, generator.chance(0.05) { world.wall.advance(by: .seconds(-generator.int(1...30))) }
+        if world.configuration.setsClockBack, generator.chance(0.05) {
+            world.wall.advance(by: .seconds(-generator.int(1...30)))
+        }
         if generator.chance(0.1) { checkStore() }
     }
 
@@ -139,7 +143,9 @@ final class Simulation: @unchecked Sendable {
     }
 
     private func changeWorld() {
-        if generator.chance(0.05) { engine.mode = generator.pick([.automatic, .automatic, .online, .offline, .preferStored]) }
+        if generator.chance(0.05) {
+            engine.mode = generator.pick([.automatic, .automatic, .online, .offline, .preferStored])
+        }
         if generator.chance(0.06) {
             let host = generator.pick(["a.example", "b.example"])
             if world.away.remove(host) == nil, world.configuration.originFaults > 0 { world.away.insert(host) }
@@ -197,8 +203,12 @@ final class Simulation: @unchecked Sendable {
         for call in world.calls { call.response = nil }
         await quiesce()
         if engine.fillCount != 0 { world.violations.append("\(engine.fillCount) fills after shutDown") }
-        if world.durations.sleeperCount != 0 { world.violations.append("\(world.durations.sleeperCount) sleepers after shutDown") }
-        for (host, count) in origin.waiting where count != 0 { world.violations.append("\(count) requests open at \(host)") }
+        if world.durations.sleeperCount != 0 {
+            world.violations.append("\(world.durations.sleeperCount) sleepers after shutDown")
+        }
+        for (host, count) in origin.waiting where count != 0 {
+            world.violations.append("\(count) requests open at \(host)")
+        }
         if origin.openBodies != 0 { world.violations.append("\(origin.openBodies) bodies open at the origins") }
         world.isCalm = true
         checkStore()
@@ -220,8 +230,13 @@ final class Simulation: @unchecked Sendable {
         request.head.headerFields[.call] = "\(number)"
         let isReadingWhole = readsWhole || generator.chance(0.85)
         let call = Call(
-            number: number, step: step, request: request, resource: resource, isReadingWhole: isReadingWhole,
-            mode: engine.mode, quiescentTick: world.quiescentTick
+            number: number,
+            step: step,
+            request: request,
+            resource: resource,
+            isReadingWhole: isReadingWhole,
+            mode: engine.mode,
+            quiescentTick: world.quiescentTick
         )
         world.calls.append(call)
         let delay = readsWhole ? 0 : generator.int(0...3)
@@ -254,7 +269,9 @@ final class Simulation: @unchecked Sendable {
     private func perform(_ call: Call, chunks: Int, pauses: Bool) async {
         if let key = engine.key(for: call.request) {
             let keys = [key, key.inPartition(.shared)]
-            for key in keys[..<(keys[0] == keys[1] ? 1 : 2)] { call.storedAtBeginning += store.base.resident(key) ?? [] }
+            for key in keys[..<(keys[0] == keys[1] ? 1 : 2)] {
+                call.storedAtBeginning += store.base.resident(key) ?? []
+            }
         }
         call.begunTick = world.nextTick()
         call.begunAt = world.now
@@ -284,7 +301,9 @@ final class Simulation: @unchecked Sendable {
     }
 
     private func randomRequest() -> (CacheRequest, Int) {
-        let number = generator.chance(0.5) ? generator.int(0...min(2, world.resources.count - 1)) : generator.int(0...(world.resources.count - 1))
+        let number =
+            generator.chance(0.5)
+            ? generator.int(0...min(2, world.resources.count - 1)) : generator.int(0...(world.resources.count - 1))
         let resource = world.resources[number]
         var head = HTTPRequest(method: .get, scheme: "https", authority: resource.host, path: resource.path)
         var principal: String?
@@ -340,7 +359,9 @@ final class Simulation: @unchecked Sendable {
 
     /// Many ask for the same at once, and nothing is stored: one request reaches the origin.
     private func herd() async {
-        guard engine.mode == .automatic || engine.mode == .online, world.away.isEmpty, world.configuration.options.waitingLimit > 100 else { return }
+        guard engine.mode == .automatic || engine.mode == .online, world.away.isEmpty,
+            world.configuration.options.waitingLimit > 100
+        else { return }
         let number = world.resources.count
         var resource = Resource.random(number, &generator)
         resource.isPersonal = false

@@ -37,8 +37,15 @@ final class OriginEntry: @unchecked Sendable {
     var varies = false
 
     init(
-        number: Int, call: Int, resource: Int, host: String, method: HTTPRequest.Method, request: HTTPFields,
-        arrivedTick: Int, arrivedAt: Int64, arrivedAfter: Int64
+        number: Int,
+        call: Int,
+        resource: Int,
+        host: String,
+        method: HTTPRequest.Method,
+        request: HTTPFields,
+        arrivedTick: Int,
+        arrivedAt: Int64,
+        arrivedAfter: Int64
     ) {
         self.number = number
         self.call = call
@@ -56,7 +63,8 @@ extension OriginEntry: CustomStringConvertible {
     var description: String {
         "entry \(number) call \(call) r\(resource) \(method) ticks \(arrivedTick)-\(fateTick) \(fate) at \(arrivedAt % 10_000_000)-\(fateAt % 10_000_000) "
             + "\(status) \(kind) \(representation?.opaqueTag ?? "") \(isWrong ? "WRONG " : "")body \(body) "
-            + fields.filter { ![.sent, .brought, .contentType].contains($0.name) }.map { "\($0.name): \($0.value)" }.joined(separator: "; ")
+            + fields.filter { ![.sent, .brought, .contentType].contains($0.name) }.map { "\($0.name): \($0.value)" }
+            .joined(separator: "; ")
             + " ⇠ " + request.filter { $0.name != .call }.map { "\($0.name): \($0.value)" }.joined(separator: "; ")
     }
 }
@@ -108,5 +116,6 @@ func dateText(_ seconds: Int64) -> String {
     func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
     let weekday = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"][days % 7]
     let name = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"][month]
-    return "\(weekday), \(two(day + 1)) \(name) \(year) \(two(rest / 3600)):\(two(rest / 60 % 60)):\(two(rest % 60)) GMT"
+    return
+        "\(weekday), \(two(day + 1)) \(name) \(year) \(two(rest / 3600)):\(two(rest / 60 % 60)):\(two(rest % 60)) GMT"
 }

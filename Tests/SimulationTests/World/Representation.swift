@@ -82,19 +82,26 @@ extension Resource {
         "no-cache=\"content-type\", max-age=60", "MAX-AGE=40 , Public",
     ]
     static let personalPolicies: [String?] = [
-        "private, max-age=60", "private", "no-store", "private, no-cache", "max-age=30", nil, "private=\"x-qualified\", max-age=20",
+        "private, max-age=60", "private", "no-store", "private, no-cache", "max-age=30", nil,
+        "private=\"x-qualified\", max-age=20",
         "private, max-age=10, stale-while-revalidate=30, stale-if-error=60",
     ]
-    static let targetedPolicies: [String?] = [nil, nil, nil, nil, "max-age=30", "no-store", "max-age=20, must-revalidate", "no-cache"]
+    static let targetedPolicies: [String?] = [
+        nil, nil, nil, nil, "max-age=30", "no-store", "max-age=20, must-revalidate", "no-cache",
+    ]
 
     /// Another state of the resource: another version, described anew.
     mutating func change(at now: Int64, _ generator: inout SeededGenerator) {
         let earlier = lastModified
         if length > 0 || lastModified != nil { version += 1 }
-        length = generator.chance(0.1) ? 0 : generator.chance(0.8) ? generator.int(1...3000) : generator.int(1...maximumLength)
+        length =
+            generator.chance(0.1)
+            ? 0 : generator.chance(0.8) ? generator.int(1...3000) : generator.int(1...maximumLength)
         // Two versions of one second cannot be told apart by date: then the origin gives none.
         let second = now / 1000
-        lastModified = hasLastModified && second > (earlier ?? 0) ? second - Int64(version == 1 ? generator.int(0...5000) : 0) : nil
+        lastModified =
+            hasLastModified && second > (earlier ?? 0)
+            ? second - Int64(version == 1 ? generator.int(0...5000) : 0) : nil
         cacheControl = generator.pick(isPersonal ? Self.personalPolicies : Self.policies)
         targeted = isPersonal ? nil : generator.pick(Self.targetedPolicies)
         expires = generator.chance(0.15) ? Int64(generator.int(-5...90)) : nil

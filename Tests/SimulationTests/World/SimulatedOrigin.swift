@@ -1,6 +1,6 @@
 import HTTPCache
-import HoldfastTesting
 import HTTPTypes
+import HoldfastTesting
 import NIOCore
 
 /// The origins: they hold the truth, answer conditions and ranges rightly, and misbehave as often as they were told.
@@ -40,7 +40,9 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
         waiting[host, default: 0] += 1
         defer { waiting[host, default: 0] -= 1 }
         if waiting[host, default: 0] > world.configuration.options.inFlightLimit {
-            world.violations.append("origin \(host) has \(waiting[host] ?? 0) requests under way, entry \(entry.number)")
+            world.violations.append(
+                "origin \(host) has \(waiting[host] ?? 0) requests under way, entry \(entry.number)"
+            )
         }
         if let body = request.body { for try await _ in body {} }
         do {
@@ -120,7 +122,10 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
             entry.kind = .head
             fields[.brought] = nil
             if resource.announcesLength { fields[.contentLength] = "\(representation.length)" }
-            return TransportResponse(head: HTTPResponse(status: .init(code: resource.status), headerFields: fields), body: .empty)
+            return TransportResponse(
+                head: HTTPResponse(status: .init(code: resource.status), headerFields: fields),
+                body: .empty
+            )
         }
         let octets = world.octets(of: representation)
         if resource.takesRanges, resource.status == 200, let range = request.headerFields[.range],
@@ -181,7 +186,11 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
         entry.kind = .error
         let status = generator.pick([500, 502, 503, 503, 504, 429])
         entry.representation = Representation(
-            resource: entry.resource, version: 0, variant: "", serial: entry.number + 1, status: status,
+            resource: entry.resource,
+            version: 0,
+            variant: "",
+            serial: entry.number + 1,
+            status: status,
             length: generator.int(0...50)
         )
         var fields: HTTPFields = [.sent: "\(entry.number)", .brought: "\(entry.number)"]
@@ -222,7 +231,11 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
     // MARK: Bodies
 
     private func response(
-        _ status: Int, _ fields: HTTPFields, _ octets: ByteBuffer, _ announcesLength: Bool, _ entry: OriginEntry
+        _ status: Int,
+        _ fields: HTTPFields,
+        _ octets: ByteBuffer,
+        _ announcesLength: Bool,
+        _ entry: OriginEntry
     ) -> TransportResponse {
         var fields = fields
         if announcesLength { fields[.contentLength] = "\(octets.readableBytes)" }
@@ -232,11 +245,17 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
         var chunks: [ByteBuffer] = []
         var offset = 0
         while offset < end {
-            let count = min(end - offset, generator.chance(0.3) ? generator.int(1...20) : generator.int(200...max(200, end / 4)))
+            let count = min(
+                end - offset,
+                generator.chance(0.3) ? generator.int(1...20) : generator.int(200...max(200, end / 4))
+            )
             if let chunk = octets.getSlice(at: offset, length: count) { chunks.append(chunk) }
             offset += count
         }
-        let pauses = chunks.map { _ in !self.world.isCalm && generator.chance(self.world.configuration.slowness * 0.2) ? generator.int(1...4000) : 0 }
+        let pauses = chunks.map { _ in
+            !self.world.isCalm && generator.chance(self.world.configuration.slowness * 0.2)
+                ? generator.int(1...4000) : 0
+        }
         let (world, parts) = (self.world, chunks)
         openBodies += 1
         let place = Place { [self] in openBodies -= 1 }

@@ -1,7 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
-import HoldfastTesting
 import HTTPTypes
+import HoldfastTesting
 import NIOCore
 
 /// A store that fails by chance, takes its time in between, and looks at what is asked of it.
@@ -55,7 +55,9 @@ final class SimulatedStore: ResponseStore, @unchecked Sendable {
     }
 
     func freshen(
-        _ response: StoredResponse, with draft: ResponseDraft, fence: InvalidationSequence
+        _ response: StoredResponse,
+        with draft: ResponseDraft,
+        fence: InvalidationSequence
     ) async throws -> StoredResponse? {
         try await pause()
         return try await base.freshen(response, with: draft, fence: fence)
@@ -63,7 +65,9 @@ final class SimulatedStore: ResponseStore, @unchecked Sendable {
 
     @discardableResult
     func invalidate(
-        _ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp
+        _ scope: InvalidationScope,
+        keepingForOffline: Bool,
+        at now: Timestamp
     ) async throws -> InvalidationSequence {
         let place = world.invalidations.count
         world.invalidations.append(

@@ -1,7 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
-import HoldfastTesting
 import HTTPTypes
+import HoldfastTesting
 import NIOCore
 
 /// Everything around the engine: clocks, origins' truth, and a log of all that happened.
