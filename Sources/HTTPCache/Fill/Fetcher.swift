@@ -13,6 +13,8 @@ struct Fetcher: Sendable {
     let fence: InvalidationSequence
     /// The stored success for this key and variant.
     let storedSuccess: StoredResponse?
+    /// Whether the store could be asked for ``storedSuccess``.
+    var knowsStored = true
 
     /// The same fetch without the cache's validators.
     var unconditional: Fetcher {
@@ -72,6 +74,7 @@ struct Fetcher: Sendable {
             validating: fetch.validating,
             completing: fetch.completing,
             storedSuccess: storedSuccess,
+            knowsStored: knowsStored,
             mayStandIn: fetch.mayStandIn,
             requestTime: requestTime,
             policy: engine.policy,
@@ -102,7 +105,9 @@ struct Fetcher: Sendable {
     }
 
     /// The stored response under its new head; where the store cannot keep that, this exchange still uses it.
-    private func freshen(_ stored: StoredResponse, _ head: StoredResponseHead, _ context: FillContext) async -> StoredResponse {
+    private func freshen(_ stored: StoredResponse, _ head: StoredResponseHead, _ context: FillContext) async
+        -> StoredResponse
+    {
         let policy = engine.policy
         let updated = await engine.recovering("freshen") {
             try await engine.store.freshen(
@@ -216,6 +221,26 @@ struct Fetcher: Sendable {
         await store(response, draft.head, length: length, writer, fill)
     }
 
+    /// An error never takes the place of a stored success, nor of one that was stored while this fetch waited.
+    private func mayTakeItsPlace(_ head: StoredResponseHead) async -> Bool {
+        guard head.status.code >= 400 else { return true }
+        var partitions = [key]
+        if key.inPartition(.shared) != key { partitions.append(key.inPartition(.shared)) }
+        for key in partitions {
+            let found = await engine.recovering("lookup") {
+                if let resident = engine.store.resident(key) { return resident }
+                return try await engine.store.lookup(key)
+            }
+            // A store that cannot be asked may have one.
+            guard let found else { return false }
+            let isTaken = found.contains {
+                $0.head.status.code < 400 && engine.policy.matchesVariant($0.head, selecting)
+            }
+            if isTaken { return false }
+        }
+        return true
+    }
+
     /// Shares a body, and stores it where there is a writer.
     ///
     /// - Parameter expected: octets in the response's body, where the origin announced them.
@@ -252,7 +277,7 @@ struct Fetcher: Sendable {
                     ) == true
                 {
                     await writer.abandon()
-                } else if engine.fills.claimStoring(fill, key) {
+                } else if await mayTakeItsPlace(head), engine.fills.claimStoring(fill, key) {
                     _ = await engine.recovering("finish") { try await writer.finish() }
                 } else {
                     await writer.abandon()

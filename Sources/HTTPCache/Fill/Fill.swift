@@ -90,10 +90,13 @@ final class Fill: Sendable {
 
     /// A place in the group; call ``answer(isLeader:)`` once for it.
     ///
-    /// - Returns: `false` where the fetch has been given up, or the body's beginning is gone: ask anew.
-    func join() -> Bool {
+    /// - Parameter mayReuse: whether a response that was there before this caller came may answer it all the same; what is still
+    ///   awaited may. RFC 9111 §4
+    /// - Returns: `false` where the fetch has been given up, the body's beginning is gone, or the response may not be reused: ask anew.
+    func join(_ mayReuse: (StoredResponseHead) -> Bool = { _ in true }) -> Bool {
         state.withLock { state in
             if state.isCancelled { return false }
+            if case .shared(let head, _, _)? = state.publication, !mayReuse(head) { return false }
             if case .shared(_, _, let body)? = state.publication, state.door == nil {
                 guard let door = body.makeReader() else { return false }
                 state.door = door
