@@ -133,14 +133,17 @@ extension Oracle {
         let host = world.resources[call.resource].host
         let hardTimeout = world.configuration.options.hardTimeout?.milliseconds ?? .max
         var isAway = false
+        var awayAt: Int64 = 0
         for entry in world.log.filter({ $0.host == host }).sorted(by: { $0.fateTick < $1.fateTick }) {
             // An answer that came when the engine had given up waiting is none.
             let isTooLate = entry.endedAfter - entry.arrivedAfter >= hardTimeout
             switch entry.fate {
-            case .unreachable: isAway = true
-            case .cancelled where isTooLate, .answered where isTooLate: isAway = true
+            case .unreachable: (isAway, awayAt) = (true, entry.endedAfter)
+            case .cancelled where isTooLate, .answered where isTooLate: (isAway, awayAt) = (true, entry.endedAfter)
             case .cancelled: break
-            case .answered: if entry.fateTick < call.quiescentTick { isAway = false }
+            case .answered:
+                // Of what happened at one instant the engine may have seen the failure last.
+                if entry.fateTick < call.quiescentTick, entry.endedAfter > awayAt { isAway = false }
             case .waiting: break
             }
             if entry.fate == .unreachable || (isTooLate && entry.fate != .waiting), entry.resource == call.resource,
