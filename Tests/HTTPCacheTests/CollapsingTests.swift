@@ -161,7 +161,7 @@ import Testing
 @Suite struct LateJoinerTests {
     private let url = EngineFixture.url
 
-    /// Mutant: `lateAnswer` replaced by `answer`: the second request is answered with "one".
+    /// Mutant: `Exchange.mayReuse` answers `true`: the second request is answered with "one".
     @Test(arguments: ["no-cache", "max-age=0"])
     func whatMayNotBeReusedIsNotJoined(cacheControl: String) async throws {
         let fixture = EngineFixture()

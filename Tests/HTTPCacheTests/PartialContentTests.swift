@@ -173,14 +173,26 @@ import Testing
         #expect(all.text == "whole")
     }
 
-    @Test func aTruncatedPartIsNotStored() async throws {
+    @Test func aTruncatedPartBreaksOffAndIsNotStored() async throws {
+        let fixture = EngineFixture()
+        var short = part(0..<5)
+        short.chunks = [ByteBuffer(string: "012")]
+        short.head.headerFields[.contentLength] = "5"
+        fixture.transport.script(url, short)
+        await #expect(throws: BodyStreamError.truncated(expected: 5, received: 3)) {
+            try await fixture.get(url, [.range: "bytes=0-4"])
+        }
+        #expect(fixture.memory.all.isEmpty)
+    }
+
+    /// ATTACKS 17. Mutant: `storable != received` left out in `Fetcher.store`.
+    @Test func aPartThatIsNotAsLongAsItsRangePassesAndIsNotStored() async throws {
         let fixture = EngineFixture()
         var short = part(0..<5)
         short.chunks = [ByteBuffer(string: "012")]
         fixture.transport.script(url, short, part(0..<5))
-        await #expect(throws: BodyStreamError.truncated(expected: 5, received: 3)) {
-            try await fixture.get(url, [.range: "bytes=0-4"])
-        }
+        let passed = try await fixture.get(url, [.range: "bytes=0-4"])
+        #expect(passed.text == "012")
         #expect(fixture.memory.all.isEmpty)
         let again = try await fixture.get(url, [.range: "bytes=0-4"])
         #expect(again.text == "01234")

@@ -35,7 +35,7 @@ struct Exchange {
             // Both are read before the lookup, so that what happens after it is noticed.
             let seen = engine.fills.endedCount(key)
             let fence = engine.store.invalidationSequence
-            let found = await lookup()
+            let (found, isWhole) = await lookup()
             lookups += 1
             var candidates = request.ignoresStored ? [] : found
             var action = machine.lookedUp(candidates)
@@ -61,7 +61,8 @@ struct Exchange {
                     fence: fence,
                     storedSuccess: found.first {
                         $0.head.status.code < 400 && engine.policy.matchesVariant($0.head, selecting)
-                    }
+                    },
+                    knowsStored: isWhole
                 )
                 if let response = try await self.fetch(with: fetcher, seen: lookups < Self.lookupLimit ? seen : nil) {
                     return response
@@ -70,19 +71,24 @@ struct Exchange {
         }
     }
 
-    /// The principal's stored responses, then the shared ones. Never throws: a store that fails is a store that has nothing.
-    private func lookup() async -> [StoredResponse] {
-        var found = await lookup(key)
+    /// The principal's stored responses, then the shared ones, and whether these are all. Never throws: a store that fails is a store
+    /// that has nothing to serve.
+    private func lookup() async -> (found: [StoredResponse], isWhole: Bool) {
         let shared = key.inPartition(.shared)
-        if shared != key { found += await lookup(shared) }
-        guard engine.options.usesNoVarySearch else { return found }
-        for equivalent in await SearchRules(engine: engine).equivalents(of: key) { found += await lookup(equivalent) }
-        return found
+        let own = await lookup(key)
+        let others = shared == key ? [] : await lookup(shared)
+        var found = (own ?? []) + (others ?? [])
+        if engine.options.usesNoVarySearch {
+            for equivalent in await SearchRules(engine: engine).equivalents(of: key) {
+                found += await lookup(equivalent) ?? []
+            }
+        }
+        return (found, own != nil && others != nil)
     }
 
-    private func lookup(_ key: CacheKey) async -> [StoredResponse] {
+    private func lookup(_ key: CacheKey) async -> [StoredResponse]? {
         if let resident = engine.store.resident(key) { return resident }
-        return await engine.recovering("lookup") { try await engine.store.lookup(key) } ?? []
+        return await engine.recovering("lookup") { try await engine.store.lookup(key) }
     }
 
     // MARK: Origins that are known to fail
@@ -115,7 +121,8 @@ struct Exchange {
     private var awayError: TransportError {
         TransportError(
             code: .connect,
-            message: "'\(request.head.origin)' could not be reached lately and was not asked again; its return is being looked for."
+            message:
+                "'\(request.head.origin)' could not be reached lately and was not asked again; its return is being looked for."
         )
     }
 
@@ -150,34 +157,20 @@ struct Exchange {
     /// - Returns: `nil` when the store should be looked up again.
     private func fetch(with fetcher: Fetcher, seen: UInt32?) async throws -> CacheResponse? {
         guard request.isCollapsible else { return try await fetchAlone(fetcher) }
-        switch engine.fills.admit(key, seen: seen, fence: fetcher.fence) {
+        switch engine.fills.admit(key, seen: seen, fence: fetcher.fence, mayReuse: mayReuse) {
         case .lookAgain: return nil
         case .closed: throw ExchangeError.shutDown(request.head)
         case .lead(let fill):
             fill.start { await fetcher.run($0) }
             return try await answer(of: fill, fetcher, isCollapsed: false)
-        case .joined(let fill, .early):
+        case .joined(let fill):
             return try await answer(of: fill, fetcher, isCollapsed: true)
-        case .joined(let fill, .late):
-            return try await lateAnswer(of: fill, fetcher)
         }
     }
 
-    /// What a fill whose head is there already has for this caller.
-    ///
-    /// - Returns: `nil` where the response may not be reused for this request: it is looked up, or fetched, again.
-    private func lateAnswer(of fill: Fill, _ fetcher: Fetcher) async throws -> CacheResponse? {
-        if case .shared(let head, _, _)? = fill.published {
-            switch engine.policy.reuse(of: head, for: request.head, at: now).decision {
-            case .fresh, .staleAllowed: break
-            case .staleWhileRevalidate, .validate:
-                // Those who are reading go on; nobody else comes to it.
-                engine.fills.detach(fill, key)
-                fill.leaveEarly()
-                return nil
-            }
-        }
-        return try await answer(of: fill, fetcher, isCollapsed: true)
+    /// A body can be under way for long after its head came: who joins then reuses a response, and the rules for stored ones hold. RFC 9111 §4
+    private func mayReuse(_ head: StoredResponseHead) -> Bool {
+        machine.mayReuse(head)
     }
 
     private func fetchAlone(_ fetcher: Fetcher) async throws -> CacheResponse {
@@ -212,6 +205,7 @@ struct Exchange {
         case .shared(let head, let response, let reader, let isStoring):
             if isCollapsed, !engine.policy.matchesVariant(head, selecting) { return try await fetchAlone(fetcher) }
             outcome.isStored = isStoring && !isCollapsed
+            if isCollapsed, head.responseTime < now { return joinedLate(response, reader.stream, head, outcome) }
             return network(response, reader.stream, head, outcome)
         case .exclusive(let response, let responseTime):
             if let stale = await staleOnError(response.head.status) { return stale }
@@ -278,6 +272,24 @@ struct Exchange {
             stored: nil,
             outcome: outcome
         )
+    }
+
+    /// A response whose head was there before this caller came: with its age, as from store. RFC 9111 §4
+    private func joinedLate(
+        _ response: HTTPResponse,
+        _ body: BodyStream,
+        _ head: StoredResponseHead,
+        _ outcome: CacheOutcome
+    ) -> CacheResponse {
+        let freshness = engine.policy.freshness(of: head, at: now)
+        var aged = response
+        aged.headerFields = engine.policy.servedFields(of: head, age: freshness.age)
+        aged.headerFields[.contentLength] = response.headerFields[.contentLength]
+        var answer = network(aged, body, head, outcome)
+        answer.age = freshness.age.milliseconds
+        answer.isStale = !freshness.isFresh
+        answer.outcome.timeToLive = freshness.secondsToLive
+        return answer
     }
 
     private func staleOnError(_ status: HTTPResponse.Status) async -> CacheResponse? {

@@ -178,6 +178,15 @@ package struct ExchangeMachine: Sendable {
         return served
     }
 
+    /// May a response that another request brought before this one came, and that is not stored yet, answer this one? RFC 9111 §4
+    package func mayReuse(_ head: StoredResponseHead) -> Bool {
+        guard preference != .networkFirst, preference != .networkOnly else { return false }
+        return switch policy.reuse(of: head, for: request, at: now).decision {
+        case .fresh, .staleAllowed: true
+        case .staleWhileRevalidate, .validate: false
+        }
+    }
+
     /// The origin has not answered for as long as a caller waits: does a stored response answer in the meantime?
     package func originIsSlow() -> Serve? {
         guard let (stored, reuse) = selected, mayStandIn(stored, reuse) else { return nil }

@@ -13,6 +13,8 @@ struct Fetcher: Sendable {
     let fence: InvalidationSequence
     /// The stored success for this key and variant.
     let storedSuccess: StoredResponse?
+    /// Whether the store could be asked for ``storedSuccess``.
+    var knowsStored = true
 
     /// The same fetch without the cache's validators.
     var unconditional: Fetcher {
@@ -72,6 +74,7 @@ struct Fetcher: Sendable {
             validating: fetch.validating,
             completing: fetch.completing,
             storedSuccess: storedSuccess,
+            knowsStored: knowsStored,
             mayStandIn: fetch.mayStandIn,
             requestTime: requestTime,
             policy: engine.policy,
@@ -96,7 +99,7 @@ struct Fetcher: Sendable {
                 draft = await SearchRules(engine: engine).learn(from: draft, fence: fence)
             }
             let writer = await writer(for: draft)
-            await store(response, draft.head, length: response.head.partLength ?? draft.expectedLength, writer, fill)
+            await store(response, draft.head, storing: response.head.partLength ?? draft.expectedLength, writer, fill)
         case .complete(let stored, let combined, let draft):
             await complete(stored, combined, with: response, draft, fill)
         case .combine(let stored, let combined, let draft):
@@ -105,7 +108,9 @@ struct Fetcher: Sendable {
     }
 
     /// The stored response under its new head; where the store cannot keep that, this exchange still uses it.
-    private func freshen(_ stored: StoredResponse, _ head: StoredResponseHead, _ context: FillContext) async -> StoredResponse {
+    private func freshen(_ stored: StoredResponse, _ head: StoredResponseHead, _ context: FillContext) async
+        -> StoredResponse
+    {
         let policy = engine.policy
         let updated = await engine.recovering("freshen") {
             try await engine.store.freshen(
@@ -187,7 +192,7 @@ struct Fetcher: Sendable {
         head.headerFields[.contentLength] = "\(combined.length)"
         let whole = TransportResponse(head: head, body: .concatenating(parts, length: combined.length))
         let writer = await writer(for: draft)
-        await store(whole, draft.head, length: combined.length, writer, fill)
+        await store(whole, draft.head, storing: combined.length, writer, fill)
     }
 
     /// A part for its caller, which completes what is stored. RFC 9111 §3.4
@@ -199,7 +204,6 @@ struct Fetcher: Sendable {
         _ context: FillContext,
         _ fill: Fill
     ) async {
-        let length = response.head.partLength
         guard let plan = CombiningWriter.Plan(combined) else {
             // All of it is stored: only the head is newer.
             _ = await freshen(stored, draft.head, context)
@@ -216,20 +220,42 @@ struct Fetcher: Sendable {
         {
             writer = CombiningWriter(base, plan, before: before, after: after)
         }
-        await store(response, draft.head, length: length, writer, fill)
+        await store(response, draft.head, storing: response.head.partLength, writer, fill)
+    }
+
+    /// An error never takes the place of a stored success, nor of one that was stored while this fetch waited.
+    private func mayTakeItsPlace(_ head: StoredResponseHead) async -> Bool {
+        guard head.status.code >= 400 else { return true }
+        var partitions = [key]
+        if key.inPartition(.shared) != key { partitions.append(key.inPartition(.shared)) }
+        for key in partitions {
+            let found = await engine.recovering("lookup") {
+                if let resident = engine.store.resident(key) { return resident }
+                return try await engine.store.lookup(key)
+            }
+            // A store that cannot be asked may have one.
+            guard let found else { return false }
+            let isTaken = found.contains {
+                $0.head.status.code < 400 && engine.policy.matchesVariant($0.head, selecting)
+            }
+            if isTaken { return false }
+        }
+        return true
     }
 
     /// Shares a body, and stores it where there is a writer.
     ///
-    /// - Parameter expected: octets in the response's body, where the origin announced them.
+    /// - Parameter storable: octets that the body must have to be stored: what `Content-Length` or `Content-Range` says.
     private func store(
         _ response: TransportResponse,
         _ head: StoredResponseHead,
-        length expected: Int64?,
+        storing storable: Int64?,
         _ writer: (any ResponseWriter)?,
         _ fill: Fill
     ) async {
         // What is not stored is shared only where it fits into memory whole, so that no caller waits for another's reading.
+        // Readers go by the message's own length alone; what `Content-Range` says of it may be wrong.
+        let expected = response.head.contentLength
         guard writer != nil || expected.map({ $0 <= SharedBody.windowLimit }) == true else {
             engine.fills.detach(fill, key)
             return fill.publish(.unshared(response, responseTime: head.responseTime))
@@ -247,7 +273,10 @@ struct Fetcher: Sendable {
             }
             // The store commits before the readers see the end: who has read a response whole finds it stored.
             if let writer, body.isStoring {
-                if let storedSuccess,
+                if let storable, storable != received {
+                    // A part that is not what it says it is helps nobody later. RFC 9110 §14.4
+                    await writer.abandon()
+                } else if let storedSuccess,
                     engine.options.goodDataGuard?.refuses(
                         length: received,
                         head.fields,
@@ -255,7 +284,7 @@ struct Fetcher: Sendable {
                     ) == true
                 {
                     await writer.abandon()
-                } else if engine.fills.claimStoring(fill, key) {
+                } else if await mayTakeItsPlace(head), engine.fills.claimStoring(fill, key) {
                     _ = await engine.recovering("finish") { try await writer.finish() }
                 } else {
                     await writer.abandon()

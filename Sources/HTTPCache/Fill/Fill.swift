@@ -88,26 +88,21 @@ final class Fill: Sendable {
         }?.cancel()
     }
 
-    /// How a caller came to a fill.
-    enum Entry {
-        /// Before its head: whatever the head says, the caller waited for it.
-        case early
-        /// After its head: it is a stored response to this caller, and answers only where it may be reused. RFC 9111 §4
-        case late
-    }
-
     /// A place in the group; call ``answer(isLeader:)`` once for it.
     ///
-    /// - Returns: `nil` where the fetch has been given up, or the body's beginning is gone: ask anew.
-    func join() -> Entry? {
+    /// - Parameter mayReuse: whether a response that was there before this caller came may answer it all the same; what is still
+    ///   awaited may. RFC 9111 §4
+    /// - Returns: `false` where the fetch has been given up, the body's beginning is gone, or the response may not be reused: ask anew.
+    func join(_ mayReuse: (StoredResponseHead) -> Bool = { _ in true }) -> Bool {
         state.withLock { state in
-            if state.isCancelled { return nil }
+            if state.isCancelled { return false }
+            if case .shared(let head, _, _)? = state.publication, !mayReuse(head) { return false }
             if case .shared(_, _, let body)? = state.publication, state.door == nil {
-                guard let door = body.makeReader() else { return nil }
+                guard let door = body.makeReader() else { return false }
                 state.door = door
             }
             state.memberCount += 1
-            return state.publication == nil ? .early : .late
+            return true
         }
     }
 
@@ -134,12 +129,6 @@ final class Fill: Sendable {
             state.withLock { $0.waiting.removeValue(forKey: id) }?.continuation.resume(throwing: CancellationError())
         }
     }
-
-    /// Gives a place back without waiting for an answer.
-    func leaveEarly() { leave(isLeader: false) }
-
-    /// What the fetch came to, once it has.
-    var published: Publication? { state.withLock { $0.publication } }
 
     private func leave(isLeader: Bool) {
         // What is let go of here ends other things, and must not do so under the lock.

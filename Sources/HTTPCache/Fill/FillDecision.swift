@@ -31,6 +31,8 @@ package struct FillContext: Sendable {
     package var completing: StoredResponse?
     /// The stored success for this key and variant, which an error must not replace.
     package var storedSuccess: StoredResponse?
+    /// Whether the store could be asked for ``storedSuccess``: where it failed, there may be one.
+    package var knowsStored = true
     /// Whether it may answer where the origin's answer looks wrong.
     package var mayStandIn = false
     package var requestTime: Timestamp
@@ -57,7 +59,9 @@ package struct FillContext: Sendable {
             }
             return .freshen(validating, head: withCallersExpiry(head))
         }
-        if let completing, response.status == .partialContent { return complete(completing, with: response, at: responseTime) }
+        if let completing, response.status == .partialContent {
+            return complete(completing, with: response, at: responseTime)
+        }
         let partition: CacheKey
         switch storability(of: response) {
         case .forbidden(let refusal): return .passThrough(refusal)
@@ -66,6 +70,7 @@ package struct FillContext: Sendable {
         }
         // A stream of events has no end that a later reader could wait for.
         if response.isEndless { return .passThrough(nil) }
+        if !knowsStored, response.status.code >= 400 { return .passThrough(nil) }
         if let storedSuccess {
             // An error never takes the place of a stored success.
             if response.status.code >= 400 { return .passThrough(nil) }
@@ -77,7 +82,9 @@ package struct FillContext: Sendable {
                 return combine(storedSuccess, with: response, in: partition, at: responseTime)
             }
         }
-        return .store(draft(head(of: response, at: responseTime), in: partition, response.contentLength, at: responseTime))
+        return .store(
+            draft(head(of: response, at: responseTime), in: partition, response.contentLength, at: responseTime)
+        )
     }
 
     private func storability(of response: HTTPResponse) -> Storability {

@@ -8,7 +8,7 @@ final class FillRegistry: Sendable {
         /// There was none: this one is the caller's to start.
         case lead(Fill)
         /// There is one already.
-        case joined(Fill, Fill.Entry)
+        case joined(Fill)
         /// A fill of this key may have ended since the caller looked into the store: look again.
         case lookAgain
         /// The cache is shut down.
@@ -37,13 +37,17 @@ final class FillRegistry: Sendable {
     /// - Parameters:
     ///   - seen: ``endedCount(_:)`` before the lookup; `nil` skips the comparison.
     ///   - fence: the store's present invalidation number. A fill that began before an invalidation is left to those who have it.
-    func admit(_ key: CacheKey, seen: UInt32?, fence: InvalidationSequence) -> Admission {
+    ///   - mayReuse: whether a response that arrived before this caller came, and whose body is still under way, may answer it.
+    func admit(
+        _ key: CacheKey,
+        seen: UInt32?,
+        fence: InvalidationSequence,
+        mayReuse: (StoredResponseHead) -> Bool = { _ in true }
+    ) -> Admission {
         state.withLock { state in
             if state.isClosed { return .closed }
             // A fill that began after an invalidation that this caller has not noticed yet is as good as its own.
-            if let fill = state.fills[key], fill.fence >= fence, let entry = fill.join() {
-                return .joined(fill, entry)
-            }
+            if let fill = state.fills[key], fill.fence >= fence, fill.join(mayReuse) { return .joined(fill) }
             if let seen, seen != state.ended[Self.slot(key)] { return .lookAgain }
             let fill = state.makeFill(key, fence)
             if let detached = state.fills.updateValue(fill, forKey: key) {

@@ -58,6 +58,11 @@ extension CachePolicy {
             result.fields.removeAll { $0.name == .setCookie }
             result.fields.append(contentsOf: update.filter { $0.name == .setCookie })
         }
+        // One that says no `Cache-Control` leaves the stored one standing, and what that one calls private.
+        if kind == .shared, case .fields(let names) = directives(of: result.fields).isPrivate {
+            let withheld = Set(names)
+            result.fields.removeAll { withheld.contains($0.name.canonicalName) }
+        }
         if let request, update.contains(.vary) {
             result.selectingFields = selectingFields(of: request, vary: FieldNameList(.vary, in: result.fields))
         }

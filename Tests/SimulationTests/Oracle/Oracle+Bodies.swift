@@ -1,0 +1,141 @@
+import HTTPCache
+import HTTPTypes
+import NIOCore
+
+extension Oracle {
+    /// A body that ended is, octet for octet, what the origin sent for that representation.
+    func judgeBody(_ call: Call, _ response: CacheResponse, _ last: OriginEntry, _ brought: OriginEntry?) {
+        let status = response.head.status.code
+        if status == 206, call.fields[.range] == nil { report(call, "a part, though the whole was asked for") }
+        if let error = call.bodyError { return judgeBroken(call, error, last, brought) }
+        if status == 304 { return judgeNotModified(call, response, last, brought) }
+        guard call.hasWholeBody, call.method == .get, status != 416 else { return }
+        guard let brought, let representation = brought.representation else {
+            if call.body.readableBytes > 0 { report(call, "a body that nobody sent") }
+            return
+        }
+        let octets = world.octets(of: representation)
+        if status != 206 {
+            if status != representation.status {
+                report(call, "status of another answer than its body's (\(representation.status))")
+            }
+            if call.body == octets { return }
+            if isCutQuietly(response, brought) { return }
+            return report(
+                call,
+                "\(call.body.readableBytes) octets that are not the \(octets.readableBytes) of entry \(brought.number) "
+                    + "(\(representation.opaqueTag), \(brought.body))"
+            )
+        }
+        guard let range = response.head.headerFields[.contentRange].flatMap(Self.range) else {
+            return judgeParts(call, response, octets)
+        }
+        guard range.total == octets.readableBytes, range.octets.upperBound <= octets.readableBytes,
+            let part = octets.getSlice(at: range.octets.lowerBound, length: range.octets.count)
+        else { return report(call, "Content-Range of another representation than entry \(brought.number)") }
+        if call.body != part, !isCutQuietly(response, brought) {
+            report(call, "octets that are not those of its Content-Range in entry \(brought.number)")
+        }
+    }
+
+    /// A transport that lets a short body end like a whole one; what only passes through, passes.
+    private func isCutQuietly(_ response: CacheResponse, _ brought: OriginEntry) -> Bool {
+        response.source == .network && brought.body == .cutQuietly
+    }
+
+    static func range(_ text: String) -> (octets: Range<Int>, total: Int)? {
+        let parts = text.dropFirst(6).split { $0 == "-" || $0 == "/" }
+        guard text.hasPrefix("bytes "), parts.count == 3, let first = Int(parts[0]), let last = Int(parts[1]),
+            let total = Int(parts[2]), first <= last
+        else { return nil }
+        return (first..<(last + 1), total)
+    }
+
+    /// `multipart/byteranges`, each part where it says. RFC 9110 §14.6
+    private func judgeParts(_ call: Call, _ response: CacheResponse, _ octets: ByteBuffer) {
+        guard let type = response.head.headerFields[.contentType], let place = type.range(of: "boundary=") else {
+            return report(call, "206 without Content-Range or boundary")
+        }
+        let boundary = type[place.upperBound...].filter { $0 != "\"" }
+        var body = call.body
+        var count = 0
+        while true {
+            guard let head = Self.readHead(&body) else { return report(call, "parts that cannot be read") }
+            guard head.first(where: { !$0.isEmpty })?.hasPrefix("--\(boundary)") == true else {
+                return report(call, "a part without its boundary")
+            }
+            if head.contains("--\(boundary)--") { break }
+            guard
+                let range = head.first(where: { $0.lowercased().hasPrefix("content-range:") })
+                    .flatMap({ Self.range(String($0.dropFirst(14).drop { $0 == " " })) }),
+                range.total == octets.readableBytes, let part = body.readSlice(length: range.octets.count),
+                part == octets.getSlice(at: range.octets.lowerBound, length: range.octets.count)
+            else { return report(call, "a part that is not what its Content-Range says") }
+            count += 1
+        }
+        if count < 2 { report(call, "multipart of \(count) parts") }
+    }
+
+    /// Lines up to an empty one that is not the first, or to the end.
+    private static func readHead(_ body: inout ByteBuffer) -> [String]? {
+        var lines: [String] = []
+        while true {
+            guard let end = body.readableBytesView.firstIndex(of: 0x0A) else {
+                guard body.readableBytes > 0 || !lines.isEmpty else { return nil }
+                if let rest = body.readString(length: body.readableBytes) { lines.append(rest) }
+                return lines
+            }
+            guard let line = body.readString(length: end - body.readerIndex + 1)?.dropLast(while: { $0.isNewline })
+            else { return nil }
+            if line.isEmpty, !lines.isEmpty, lines.contains(where: { !$0.isEmpty }) { return lines }
+            lines.append(line)
+            if line.hasPrefix("--"), line.hasSuffix("--") { return lines }
+        }
+    }
+
+    private func judgeNotModified(_ call: Call, _ response: CacheResponse, _ last: OriginEntry, _ brought: OriginEntry?)
+    {
+        if call.body.readableBytes > 0 { report(call, "304 with a body") }
+        if response.source == .network, !response.isValidated {
+            // Passed on: the origin said it, to this caller.
+            if last.call != call.number, last.status == 304 { report(call, "got call \(last.call)'s 304") }
+            return
+        }
+        let hasCondition = call.fields[.ifNoneMatch] != nil || call.fields[.ifModifiedSince] != nil
+        if !hasCondition { return report(call, "304 to a request without conditions") }
+        guard let condition = call.fields[.ifNoneMatch], condition != "*", let brought,
+            let representation = brought.representation
+        else { return }
+        guard let tag = world.resources[call.resource].entityTag(representation),
+            condition.split(separator: ",").contains(where: { weak($0) == weak(tag[...]) })
+        else { return report(call, "304, and the caller holds another representation") }
+    }
+
+    /// A body breaks off only where its origin, its caller or a shutdown broke it off.
+    private func judgeBroken(_ call: Call, _ error: any Error, _ last: OriginEntry, _ brought: OriginEntry?) {
+        if call.isCancelled || world.isShutDown { return }
+        let entries = [last, brought].compactMap { $0 }
+        if entries.contains(where: { $0.body == .broken || $0.body == .cutQuietly }) { return }
+        // A body that is no longer stored leaves slow readers behind, and one in parts is opened part by part.
+        if world.configuration.storeFaults > 0, error is BodyStreamError || error is SimulatedStore.Fault { return }
+        if case BodyStreamError.fellBehind = error, world.resources[call.resource].maximumLength > 1_000_000 { return }
+        report(call, "its body broke off: \(error)")
+    }
+}
+
+extension String {
+    fileprivate func dropLast(while condition: (Character) -> Bool) -> String {
+        var text = self
+        while let last = text.last, condition(last) { text.removeLast() }
+        return text
+    }
+
+    fileprivate func range(of text: String) -> Range<String.Index>? {
+        var start = startIndex
+        while start < endIndex {
+            if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
+            start = index(after: start)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,200 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+
+extension Oracle {
+    /// Nothing is served stale without permission, and nothing that was invalidated comes back.
+    func judgeTime(_ call: Call, _ response: CacheResponse, _ last: OriginEntry, _ brought: OriginEntry?) {
+        judgeRemoval(call, last, brought)
+        let isInvalidated = isInvalidated(last, before: call)
+        guard response.source == .store else { return judgeNetworkTime(call, response, last, isInvalidated) }
+        guard let stored = response.stored else { return report(call, "from store without a stored response") }
+        judgeHead(call, response, last)
+        let served = Served(
+            stored.head.fields,
+            explicitExpiry: stored.head.explicitExpiry,
+            status: stored.head.status.code,
+            last: last,
+            now: call.begunAt,
+            world: world,
+            isInvalidated: isInvalidated
+        )
+        judgeExplicitExpiry(call, served, last)
+        let time = served.timeToLive
+        if served.explicitExpiry == nil {
+            if response.age != served.age { report(call, "age \(response.age), which is \(served.age)") }
+            if response.head.status != .rangeNotSatisfiable, response.head.headerFields[.age] != "\(served.age / 1000)"
+            {
+                report(call, "Age \(response.head.headerFields[.age] ?? "-"), which is \(served.age / 1000)")
+            }
+            let seconds = Int64((Double(time) / 1000).rounded(.down))
+            if response.outcome.timeToLive != seconds {
+                report(call, "ttl \(response.outcome.timeToLive ?? 0), which is \(seconds)")
+            }
+        }
+        if !response.isStale, !served.isFresh || isInvalidated {
+            report(call, "stale and does not say so (ttl \(time))")
+        }
+        judgePermission(call, response, served)
+    }
+
+    private func judgePermission(_ call: Call, _ response: CacheResponse, _ served: Served) {
+        var preference = call.request.preference
+        switch (call.mode, preference) {
+        case (.offline, _): preference = .storedOnly
+        case (.preferStored, .standard), (.preferStored, .networkFirst): preference = .storedFirst
+        default: break
+        }
+        let mayAnswer = served.mayAnswer(call)
+        if mayAnswer, preference != .networkFirst, preference != .networkOnly { return }
+        let mayBeStale = served.mayBeUsedStale(by: call)
+        let isGood = mayAnswer || (mayBeStale && served.status < 400)
+        if isGood, preference == .storedFirst || preference == .storedOnly { return }
+        if preference != .networkOnly {
+            if isGood, sawOriginAway(call) { return }
+            let detail = response.outcome.detail?.description
+            if detail == "stale-if-error", served.allowsStaleOnError(call), sawServerError(call) { return }
+            let mayStandIn = mayBeStale && served.status < 400 && !served.isInvalidated
+            if detail == "slow", mayStandIn, world.configuration.options.softTimeout != nil { return }
+            if detail == "guarded", mayStandIn, world.configuration.options.goodDataGuard != nil { return }
+        }
+        report(
+            call,
+            "served from store without permission (ttl \(served.timeToLive), invalidated \(served.isInvalidated), may be stale \(mayBeStale))"
+        )
+    }
+
+    /// What the network answered is new, or as good as stored: whoever joins late gets nothing stale.
+    private func judgeNetworkTime(_ call: Call, _ response: CacheResponse, _ last: OriginEntry, _ isInvalidated: Bool) {
+        if isInvalidated { report(call, "the network's answer \(last.number) was requested before the invalidation") }
+        guard last.fateTick < call.quiescentTick, last.fateAt < call.begunAt, last.call != call.number,
+            !response.isValidated
+        else { return }
+        if [.networkFirst, .networkOnly].contains(call.request.preference) {
+            report(call, "joined the answer \(last.number) that was there before, and was to ask the origin")
+        }
+        // The origin had answered before this call came: that is reuse, and its rules are those of a stored response.
+        let served = Served(
+            last.fields,
+            explicitExpiry: expiries(of: last).first,
+            status: last.status,
+            last: last,
+            now: call.begunAt,
+            world: world,
+            isInvalidated: false
+        )
+        if !served.mayAnswer(call, isSameAsker: world.calls[last.call].asker == call.asker) {
+            report(
+                call,
+                "joined the answer \(last.number) that was there before, ttl \(served.timeToLive), age \(served.age)"
+            )
+        }
+    }
+
+    // MARK: Invalidation
+
+    /// An invalidation that had ended before the call began, of what was asked for before it.
+    func isInvalidated(_ entry: OriginEntry, before call: Call) -> Bool {
+        world.invalidations.contains { invalidation in
+            guard let end = invalidation.endedTick, end < call.begunTick, entry.arrivedTick < invalidation.begunTick
+            else { return false }
+            return covers(invalidation.scope, entry)
+        }
+    }
+
+    private func judgeRemoval(_ call: Call, _ last: OriginEntry, _ brought: OriginEntry?) {
+        guard let brought else { return }
+        let isRemoved = world.invalidations.contains { invalidation in
+            guard invalidation.isRemoval, let end = invalidation.endedTick, end < call.begunTick else { return false }
+            return brought.arrivedTick < invalidation.begunTick && covers(invalidation.scope, brought)
+        }
+        if isRemoved { report(call, "got the body of entry \(brought.number), which was removed") }
+    }
+
+    private func covers(_ scope: Invalidation.Scope, _ entry: OriginEntry) -> Bool {
+        let resource = world.resources[entry.resource]
+        switch scope {
+        case .all: return true
+        case .target(let uri): return uri == resource.uri
+        case .tag(let tag):
+            return world.configuration.options.usesCacheGroups
+                && resource.groups.contains { "group https://\(resource.host):443 \($0)" == tag }
+        case .key(let uri, _):
+            // Only what nobody else's key holds: asked by anybody.
+            return uri == resource.uri && world.calls.indices.contains(entry.call)
+                && world.calls[entry.call].asker.isAnybody
+        }
+    }
+
+    // MARK: Evidence
+
+    /// Somebody found the origin away, lately enough that this call may know of it.
+    func sawOriginAway(_ call: Call) -> Bool {
+        let host = world.resources[call.resource].host
+        let hardTimeout = world.configuration.options.hardTimeout?.milliseconds ?? .max
+        var isAway = false
+        var awayAt: Int64 = 0
+        for entry in world.log.filter({ $0.host == host }).sorted(by: { $0.fateTick < $1.fateTick }) {
+            // An answer that came when the engine had given up waiting is none.
+            let isTooLate = entry.endedAfter - entry.arrivedAfter >= hardTimeout
+            switch entry.fate {
+            case .unreachable: (isAway, awayAt) = (true, entry.endedAfter)
+            case .cancelled where isTooLate, .answered where isTooLate: (isAway, awayAt) = (true, entry.endedAfter)
+            case .cancelled: break
+            case .answered:
+                // Of what happened at one instant the engine may have seen the failure last.
+                if entry.fateTick < call.quiescentTick, entry.endedAfter > awayAt { isAway = false }
+            case .waiting: break
+            }
+            if entry.fate == .unreachable || (isTooLate && entry.fate != .waiting), entry.resource == call.resource,
+                entry.fateTick > call.quiescentTick
+                    || call.begunAt - entry.fateAt <= world.configuration.options.failureThrottle.milliseconds
+            {
+                return true
+            }
+        }
+        // Probes of a host's root leave no entry.
+        return isAway || world.away.contains(host)
+    }
+
+    private func sawServerError(_ call: Call) -> Bool {
+        world.log.contains { entry in
+            entry.resource == call.resource && entry.status >= 500
+                && (entry.fateTick > call.quiescentTick
+                    || call.begunAt - entry.fateAt <= world.configuration.options.failureThrottle.milliseconds)
+        }
+    }
+
+    // MARK: Heads
+
+    /// The served head says what the answer that freshened it last said.
+    private func judgeHead(_ call: Call, _ response: CacheResponse, _ last: OriginEntry) {
+        for name in [HTTPField.Name.cacheControl, .targeted, .expires, .lastModified, .date] {
+            guard let sent = last.fields[name], let served = response.head.headerFields[name] else { continue }
+            if sent != served { report(call, "\(name) '\(served)', and entry \(last.number) said '\(sent)'") }
+        }
+    }
+
+    private func expiries(of entry: OriginEntry) -> [Timestamp] {
+        guard world.calls.indices.contains(entry.call),
+            case .expiring(let expiry) = world.calls[entry.call].request.storage,
+            (200..<300).contains(entry.status) || entry.status == 304
+        else { return [] }
+        return [expiry.instant(storedAt: Timestamp(milliseconds: entry.fateAt))]
+    }
+
+    /// An expiry that a caller set is the one of the call that fetched last; a HEAD changes none.
+    private func judgeExplicitExpiry(_ call: Call, _ served: Served, _ last: OriginEntry) {
+        guard last.kind != .head, last.kind != .part else { return }
+        if served.explicitExpiry != expiries(of: last).first {
+            report(
+                call,
+                "expiry \(String(describing: served.explicitExpiry)), and its caller said \(expiries(of: last))"
+            )
+        }
+    }
+}
+
+extension Duration {
+    var milliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
+}

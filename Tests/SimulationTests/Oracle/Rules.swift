@@ -1,0 +1,48 @@
+import HTTPTypes
+
+/// `Cache-Control` read once more, simply, by somebody who has not seen how the engine reads it. RFC 9111 §5.2
+struct Rules {
+    private var values: [String: [String]] = [:]
+
+    init(_ text: String?) {
+        guard let text else { return }
+        var members: [String] = [""]
+        var isQuoted = false
+        for character in text {
+            if character == "\"" { isQuoted.toggle() }
+            if character == ",", !isQuoted { members.append("") } else { members[members.count - 1].append(character) }
+        }
+        for member in members {
+            let parts = member.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = parts[0].filter { $0 != " " }.lowercased()
+            let value = parts.count > 1 ? parts[1].filter { $0 != " " && $0 != "\"" } : ""
+            if !name.isEmpty { values[name, default: []].append(String(value)) }
+        }
+    }
+
+    func has(_ name: String) -> Bool { values[name] != nil }
+
+    /// Milliseconds; a number that is none counts as zero, of several the smallest counts.
+    func time(_ name: String) -> Int64? {
+        values[name].map { $0.map { Int64($0) ?? 0 }.min() ?? 0 }.map { $0 * 1000 }
+    }
+
+    /// The largest of several; what is no number restricts as much as it can.
+    func longest(_ name: String) -> Int64? {
+        values[name].map { $0.map { Int64($0) ?? .max / 2000 }.max() ?? 0 }.map { $0 * 1000 }
+    }
+
+    func names(_ name: String) -> [String] {
+        values[name, default: []].flatMap { $0.split(separator: ",").map { $0.lowercased() } }
+    }
+
+    /// Without a list of fields.
+    func isWhole(_ name: String) -> Bool { values[name]?.contains("") ?? false }
+
+    /// `no-cache`, or one that names what a response cannot do without.
+    var needsValidation: Bool {
+        isWhole("no-cache") || names("no-cache").contains { ["content-type", "vary", "etag"].contains($0) }
+    }
+    var forbidsStorage: Bool { has("no-store") && !has("must-understand") }
+    var isForEverybody: Bool { has("public") || has("s-maxage") }
+}

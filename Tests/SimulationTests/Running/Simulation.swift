@@ -1,0 +1,396 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import HoldfastTesting
+import Logging
+import NIOCore
+
+/// One run of the engine in a world that a seed decides. See ``SerialThread`` for why the same seed is the same run.
+final class Simulation: @unchecked Sendable {
+    // Unchecked: see ``World``.
+
+    let world: World
+    let origin: SimulatedOrigin
+    let store: SimulatedStore
+    let engine: CacheEngine
+    let thread: SerialThread
+    let oracle: Oracle
+    private var generator: SeededGenerator
+    private var step = 0
+    private var hits = 0
+
+    /// What a run found, and how much it did.
+    struct Report: Sendable {
+        var seed: UInt64
+        var exchanges = 0
+        var requests = 0
+        var hits = 0
+        var jobs = 0
+        var violations: [String] = []
+        /// What the origins got and said, in order.
+        var trace: [String] = []
+    }
+
+    /// Runs a seed to its end.
+    ///
+    /// - Parameter exchanges: callers at least.
+    static func run(seed: UInt64, exchanges: Int) async -> Report {
+        var generator = SeededGenerator(seed, part: 1)
+        let configuration = Configuration(&generator)
+        let drawn = generator
+        do {
+            return try await SerialThread.run(
+                order: configuration.order,
+                generator: SeededGenerator(seed, part: 2),
+                limit: .seconds(120)
+            ) { thread in
+                let simulation = Simulation(seed, configuration, drawn, thread)
+                await simulation.run(exchanges: exchanges)
+                return simulation.report(seed)
+            }
+        } catch {
+            return Report(seed: seed, violations: ["the run did not end: \(error)"])
+        }
+    }
+
+    private init(_ seed: UInt64, _ configuration: Configuration, _ generator: SeededGenerator, _ thread: SerialThread) {
+        let world = World(configuration)
+        self.world = world
+        self.thread = thread
+        self.generator = generator
+        origin = SimulatedOrigin(world, SeededGenerator(seed, part: 3))
+        store = SimulatedStore(world, SeededGenerator(seed, part: 4))
+        oracle = Oracle(world: world)
+        let jitter = Jitter(SeededGenerator(seed, part: 5))
+        engine = CacheEngine(
+            store: store,
+            transport: origin,
+            policy: CachePolicy(kind: configuration.kind),
+            credentialSecret: Array(repeating: 7, count: 32),
+            mode: configuration.mode,
+            options: configuration.options,
+            clock: world.wall,
+            sleeper: world.durations,
+            jitter: { jitter.next() },
+            logger: Logger(label: "simulation", factory: { _ in SwiftLogNoOpLogHandler() })
+        )
+    }
+
+    private final class Jitter: @unchecked Sendable {
+        // Unchecked: see ``World``.
+        private var generator: SeededGenerator
+        init(_ generator: SeededGenerator) { self.generator = generator }
+        func next() -> Double { Double(generator.next() >> 11) * 0x1p-53 }
+    }
+
+    private func report(_ seed: UInt64) -> Report {
+        Report(
+            seed: seed,
+            exchanges: world.calls.count,
+            requests: world.log.count,
+            hits: hits,
+            jobs: thread.jobCount,
+            violations: world.violations,
+            trace: world.violations.isEmpty
+                ? []
+                : world.log.map(\.description) + world.calls.map(\.summary)
+                    + world.invalidations.map { "\($0)" }
+        )
+    }
+
+    // MARK: The run
+
+    private func run(exchanges: Int) async {
+        let count = generator.int(5...20)
+        for number in 0..<count {
+            var resource = Resource.random(number, &generator)
+            if generator.chance(0.3) { resource.location = generator.int(0...(count - 1)) }
+            resource.change(at: world.now, &generator)
+            world.resources.append(resource)
+        }
+        while world.calls.count < exchanges, world.violations.isEmpty {
+            step += 1
+            await settle()
+            changeWorld()
+            if generator.chance(0.06) {
+                await herd()
+            } else {
+                for _ in 0..<generator.int(1...(generator.chance(0.2) ? 20 : 5)) { start(randomRequest()) }
+                if generator.chance(0.15) { invalidate() }
+            }
+            if world.configuration.shutsDownEarly, world.calls.count > exchanges * 3 / 4 { break }
+        }
+        await end()
+    }
+
+    /// Everybody goes as far as they get; then time passes.
+    private func settle() async {
+        await quiesce()
+        if generator.chance(0.7) {
+            let milliseconds = generator.chance(0.5) ? generator.int(1...900) : generator.int(1000...20_000)
+            world.advance(by: .milliseconds(milliseconds))
+            await quiesce()
+        }
+        if world.configuration.setsClockBack, generator.chance(0.05) {
+            world.wall.advance(by: .seconds(-generator.int(1...30)))
+        }
+        if generator.chance(0.1) { checkStore() }
+    }
+
+    private func quiesce() async {
+        await thread.quiesce()
+        world.quiescentTick = world.nextTick()
+    }
+
+    private func changeWorld() {
+        if generator.chance(0.05) {
+            engine.mode = generator.pick([.automatic, .automatic, .online, .offline, .preferStored])
+        }
+        if generator.chance(0.06) {
+            let host = generator.pick(["a.example", "b.example"])
+            if world.away.remove(host) == nil, world.configuration.originFaults > 0 { world.away.insert(host) }
+        }
+        if generator.chance(0.1) {
+            world.resources[generator.int(0...(world.resources.count - 1))].change(at: world.now, &generator)
+        }
+    }
+
+    private func invalidate() {
+        let resource = generator.pick(world.resources)
+        let target = try? TargetURI(resource.uri)
+        let scope: InvalidationScope
+        switch generator.int(0...9) {
+        case 0: scope = .all
+        case 1, 2: scope = .tag("group https://\(resource.host):443 \(generator.pick(["news", "prices"]))")
+        case 3, 4, 5:
+            guard let target else { return }
+            scope = .key(CacheKey(target: target))
+        default:
+            guard let target else { return }
+            scope = .target(target)
+        }
+        let (store, now) = (store, world.wall.now())
+        let keeps = generator.chance(0.7)
+        Task { _ = try? await store.invalidate(scope, keepingForOffline: keeps, at: now) }
+    }
+
+    /// All that is under way ends, then the engine is shut down, and nothing is left.
+    private func end() async {
+        await quiesce()
+        if !world.configuration.shutsDownEarly {
+            var rounds = 0
+            while world.calls.contains(where: { !$0.isEnded }), rounds < 400 {
+                rounds += 1
+                world.advance(by: .seconds(5))
+                await quiesce()
+            }
+        }
+        world.isShutDown = true
+        let isDown = Flag()
+        let engine = engine
+        Task {
+            await engine.shutDown()
+            isDown.isSet = true
+        }
+        await quiesce()
+        if !isDown.isSet { world.violations.append("shutDown does not end") }
+        // Readers that take their time.
+        for _ in 0..<200 where world.calls.contains(where: { !$0.isEnded }) {
+            world.advance(by: .seconds(5))
+            await quiesce()
+        }
+        for call in world.calls where !call.isEnded { world.report(call, "never ended") }
+        for call in world.calls { call.response = nil }
+        await quiesce()
+        if engine.fillCount != 0 { world.violations.append("\(engine.fillCount) fills after shutDown") }
+        if world.durations.sleeperCount != 0 {
+            world.violations.append("\(world.durations.sleeperCount) sleepers after shutDown")
+        }
+        for (host, count) in origin.waiting where count != 0 {
+            world.violations.append("\(count) requests open at \(host)")
+        }
+        if origin.openBodies != 0 { world.violations.append("\(origin.openBodies) bodies open at the origins") }
+        world.isCalm = true
+        checkStore()
+        await checkBodies()
+    }
+
+    final class Flag: @unchecked Sendable {
+        // Unchecked: see ``World``.
+        var isSet = false
+    }
+
+    // MARK: Callers
+
+    /// Starts a caller of its own.
+    @discardableResult
+    func start(_ request: (CacheRequest, Int), readsWhole: Bool = false) -> Call {
+        var (request, resource) = request
+        let number = world.calls.count
+        request.head.headerFields[.call] = "\(number)"
+        let isReadingWhole = readsWhole || generator.chance(0.85)
+        let call = Call(
+            number: number,
+            step: step,
+            request: request,
+            resource: resource,
+            isReadingWhole: isReadingWhole,
+            mode: engine.mode,
+            quiescentTick: world.quiescentTick
+        )
+        world.calls.append(call)
+        let delay = readsWhole ? 0 : generator.int(0...3)
+        let pauses = !readsWhole && generator.chance(0.1)
+        let chunks = isReadingWhole ? Int.max : generator.int(0...2)
+        call.task = Task { [self] in
+            for _ in 0..<delay { await Task.yield() }
+            await perform(call, chunks: chunks, pauses: pauses)
+            call.isEnded = true
+            if call.isReadingWhole || call.error != nil { oracle.judge(call) }
+            call.summary = world.describe(call) + " ticks \(call.begunTick)-\(call.answeredTick)"
+            // Kept for the log of the run, without what holds memory and fetches.
+            call.response?.body = .empty
+            call.body = ByteBuffer()
+            call.storedAtBeginning = []
+        }
+        if !readsWhole, generator.chance(0.06) {
+            let hops = generator.int(0...40)
+            Task {
+                for _ in 0..<hops { await Task.yield() }
+                if !call.isEnded {
+                    call.isCancelled = true
+                    call.task?.cancel()
+                }
+            }
+        }
+        return call
+    }
+
+    private func perform(_ call: Call, chunks: Int, pauses: Bool) async {
+        if let key = engine.key(for: call.request) {
+            let keys = [key, key.inPartition(.shared)]
+            for key in keys[..<(keys[0] == keys[1] ? 1 : 2)] {
+                call.storedAtBeginning += store.base.resident(key) ?? []
+            }
+        }
+        call.begunTick = world.nextTick()
+        call.begunAt = world.now
+        do {
+            let response = try await engine.respond(to: call.request)
+            call.answeredTick = world.nextTick()
+            call.response = response
+            if response.source == .store { hits += 1 }
+        } catch {
+            call.answeredTick = world.nextTick()
+            call.error = error
+            return
+        }
+        guard let body = call.response?.body else { return }
+        var left = chunks
+        do {
+            for try await chunk in body {
+                left -= 1
+                if left < 0 { return }
+                call.body.writeImmutableBuffer(chunk)
+                if pauses { try await world.durations.sleep(for: .milliseconds(700)) }
+            }
+            call.hasWholeBody = true
+        } catch {
+            call.bodyError = error
+        }
+    }
+
+    private func randomRequest() -> (CacheRequest, Int) {
+        let number =
+            generator.chance(0.5)
+            ? generator.int(0...min(2, world.resources.count - 1)) : generator.int(0...(world.resources.count - 1))
+        let resource = world.resources[number]
+        var head = HTTPRequest(method: .get, scheme: "https", authority: resource.host, path: resource.path)
+        var principal: String?
+        switch generator.int(0...9) {
+        case 0, 1: head.headerFields[.authorization] = "Bearer \(generator.pick(["t1", "t2"]))"
+        case 2: head.headerFields[.cookie] = "sid=\(generator.int(1...2))"
+        case 3:
+            principal = "alice"
+            head.headerFields[.authorization] = "Bearer alice"
+        default: break
+        }
+        if generator.chance(0.6) { head.headerFields[.acceptLanguage] = generator.pick(["en", "de", "EN"]) }
+        var request = CacheRequest(head: head, principal: principal)
+        if generator.chance(0.04) {
+            request.head.method = generator.pick([.post, .put, .delete])
+            return (request, number)
+        }
+        if generator.chance(0.05) { request.head.method = .head }
+        addWishes(&request, resource)
+        return (request, number)
+    }
+
+    private func addWishes(_ request: inout CacheRequest, _ resource: Resource) {
+        if generator.chance(0.12) {
+            request.head.headerFields[.cacheControl] = generator.pick([
+                "no-cache", "no-store", "max-age=0", "max-age=10", "max-stale", "max-stale=15", "min-fresh=10",
+                "only-if-cached", "stale-if-error=60", "max-stale=30, max-age=100",
+            ])
+        }
+        if generator.chance(0.12) {
+            let length = resource.length
+            request.head.headerFields[.range] = generator.pick([
+                "bytes=0-99", "bytes=-50", "bytes=\(length / 2)-", "bytes=0-", "bytes=\(length)-", "bytes=5-5,10-20",
+                "bytes=\(length / 4)-\(length / 2)",
+            ])
+        }
+        let representation = resource.representation(for: request.head.headerFields)
+        if generator.chance(0.08) {
+            request.head.headerFields[.ifNoneMatch] =
+                generator.pick([resource.entityTag(representation), "\"old\"", "*", "\"x\", \"y\""]) ?? "\"none\""
+        } else if generator.chance(0.04), let modified = resource.lastModified {
+            request.head.headerFields[.ifModifiedSince] = world.text(modified)
+        }
+        if generator.chance(0.2) {
+            request.preference = generator.pick([.storedFirst, .storedOnly, .networkFirst, .networkOnly])
+        }
+        if generator.chance(0.06) {
+            request.storage = generator.pick([.never, .expiring(.after(.seconds(30))), .expiring(.after(.seconds(5)))])
+        }
+    }
+
+    // MARK: Collapsing
+
+    /// Many ask for the same at once, and nothing is stored: one request reaches the origin.
+    private func herd() async {
+        guard engine.mode == .automatic || engine.mode == .online, world.away.isEmpty,
+            world.configuration.options.waitingLimit > 100
+        else { return }
+        let number = world.resources.count
+        var resource = Resource.random(number, &generator)
+        resource.isPersonal = false
+        resource.varies = false
+        resource.path = "/herd/\(number)"
+        resource.change(at: world.now, &generator)
+        resource.cacheControl = generator.pick(["max-age=60", "public, max-age=30", "s-maxage=30, max-age=5"])
+        (resource.targeted, resource.expires, resource.age) = (nil, nil, nil)
+        (resource.setsCookie, resource.announcesLength, resource.status) = (false, true, 200)
+        world.resources.append(resource)
+        let gate = Gate()
+        world.held[number] = gate
+        world.isCalm = true
+        let head = HTTPRequest(method: .get, scheme: "https", authority: resource.host, path: resource.path)
+        let calls = (0..<generator.int(2...20)).map { _ in start((CacheRequest(head: head), number), readsWhole: true) }
+        await quiesce()
+        let before = world.log.count { $0.resource == number }
+        if before > 1 { world.report(calls[0], "\(before) requests of \(calls.count) reached the origin at once") }
+        gate.open()
+        await quiesce()
+        // The origin may have had other work, or was thought to be away.
+        for _ in 0..<60 where calls.contains(where: { !$0.isEnded }) {
+            world.advance(by: .seconds(1))
+            await quiesce()
+        }
+        let answered = calls.filter { $0.response != nil }
+        let after = world.log.count { $0.resource == number }
+        if !answered.isEmpty, after != 1 { world.report(calls[0], "\(after) requests for a group of \(calls.count)") }
+        world.isCalm = false
+        world.held[number] = nil
+    }
+}

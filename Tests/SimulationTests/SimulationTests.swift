@@ -1,0 +1,68 @@
+import Foundation
+import Testing
+
+/// Random workloads that a seed decides, judged by an oracle of its own.
+///
+/// A failure prints its seed. Replay it with `HOLDFAST_SEED=<seed> SWIFT_DETERMINISTIC_HASHING=1 swift test --filter SimulationTests`;
+/// `HOLDFAST_SEEDS=<count>` runs more of them (`make simulate SEEDS=<count>`).
+@Suite struct SimulationTests {
+    static let exchanges = 300
+
+    /// The seeds of every run, unless the environment names others.
+    static var seeds: [UInt64] {
+        let environment = ProcessInfo.processInfo.environment
+        if let seed = environment["HOLDFAST_SEED"].flatMap({ UInt64($0) }) { return [seed] }
+        let first = environment["HOLDFAST_FIRST_SEED"].flatMap { UInt64($0) } ?? 1
+        let count = environment["HOLDFAST_SEEDS"].flatMap { UInt64($0) } ?? 40
+        return Array(first..<(first + max(1, count)))
+    }
+
+    @Test func everyInvariantHoldsForEverySeed() async {
+        var exchanges = 0
+        var failed = 0
+        let start = ContinuousClock.now
+        for seed in Self.seeds {
+            let report = await Simulation.run(seed: seed, exchanges: Self.exchanges)
+            exchanges += report.exchanges
+            guard !report.violations.isEmpty else { continue }
+            failed += 1
+            Issue.record(
+                """
+                Seed \(seed): \(report.violations.count) violations. Replay: HOLDFAST_SEED=\(seed) SWIFT_DETERMINISTIC_HASHING=1 \
+                swift test --filter SimulationTests
+                \(report.violations.prefix(3).joined(separator: "\n"))
+                """
+            )
+            if let path = ProcessInfo.processInfo.environment["HOLDFAST_TRACE"] {
+                try? report.trace.joined(separator: "\n").write(toFile: path, atomically: true, encoding: .utf8)
+            }
+            if failed >= 10 { break }
+        }
+        if ProcessInfo.processInfo.environment["HOLDFAST_SEEDS"] != nil {
+            let seconds = Double((ContinuousClock.now - start).milliseconds) / 1000
+            print("\(exchanges) exchanges in \(seconds) s, \(Int(Double(exchanges) / max(seconds, 0.001))) a second")
+        }
+    }
+
+    @Test func theSameSeedIsTheSameRun() async {
+        let first = await Simulation.run(seed: 7, exchanges: 100)
+        let second = await Simulation.run(seed: 7, exchanges: 100)
+        #expect(first.jobs == second.jobs)
+        #expect(first.requests == second.requests)
+        #expect(first.hits == second.hits)
+    }
+
+    /// The runs do what they are about: callers, requests, and stored responses that answer.
+    @Test func theRunsHaveSomethingToJudge() async {
+        var (exchanges, requests, hits) = (0, 0, 0)
+        for seed in UInt64(100)..<105 {
+            let report = await Simulation.run(seed: seed, exchanges: 100)
+            exchanges += report.exchanges
+            requests += report.requests
+            hits += report.hits
+        }
+        #expect(exchanges >= 400)
+        #expect(requests > exchanges / 4)
+        #expect(hits > exchanges / 10)
+    }
+}

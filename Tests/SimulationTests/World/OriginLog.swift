@@ -1,0 +1,121 @@
+import HTTPTypes
+
+/// One request that reached an origin, and what became of it.
+final class OriginEntry: @unchecked Sendable {
+    // Unchecked: see ``World``.
+
+    enum Kind { case full, part, notModified, head, change, error }
+    enum Fate { case waiting, answered, unreachable, cancelled }
+    enum Body { case none, open, complete, broken, cutQuietly, left }
+
+    let number: Int
+    let call: Int
+    let resource: Int
+    let host: String
+    let method: HTTPRequest.Method
+    let request: HTTPFields
+    let arrivedTick: Int
+    let arrivedAt: Int64
+    /// By ``World/elapsed``.
+    let arrivedAfter: Int64
+    var endedAfter: Int64 = 0
+    var fate = Fate.waiting
+    var fateTick = 0
+    /// When the head was sent, or the failure happened.
+    var fateAt: Int64 = 0
+    var kind = Kind.full
+    var status = 0
+    var fields: HTTPFields = [:]
+    /// The representation that the origin had in mind.
+    var representation: Representation?
+    /// Seconds since 1970, as the field says; `nil` where there is none.
+    var date: Int64?
+    var body = Body.none
+    /// The origin said something that is not so.
+    var isWrong = false
+    /// The version differs by `Accept-Language`.
+    var varies = false
+
+    init(
+        number: Int,
+        call: Int,
+        resource: Int,
+        host: String,
+        method: HTTPRequest.Method,
+        request: HTTPFields,
+        arrivedTick: Int,
+        arrivedAt: Int64,
+        arrivedAfter: Int64
+    ) {
+        self.number = number
+        self.call = call
+        self.resource = resource
+        self.host = host
+        self.method = method
+        self.request = request
+        self.arrivedTick = arrivedTick
+        self.arrivedAt = arrivedAt
+        self.arrivedAfter = arrivedAfter
+    }
+}
+
+extension OriginEntry: CustomStringConvertible {
+    var description: String {
+        "entry \(number) call \(call) r\(resource) \(method) ticks \(arrivedTick)-\(fateTick) \(fate) at \(arrivedAt % 10_000_000)-\(fateAt % 10_000_000) "
+            + "\(status) \(kind) \(representation?.opaqueTag ?? "") \(isWrong ? "WRONG " : "")body \(body) "
+            + fields.filter { ![.sent, .brought, .contentType].contains($0.name) }.map { "\($0.name): \($0.value)" }
+            .joined(separator: "; ")
+            + " ⇠ " + request.filter { $0.name != .call }.map { "\($0.name): \($0.value)" }.joined(separator: "; ")
+    }
+}
+
+/// One invalidation that the store performed, or was asked for in vain.
+struct Invalidation {
+    var scope: Scope
+    var isRemoval: Bool
+    var begunTick: Int
+    /// `nil` where it failed.
+    var endedTick: Int?
+
+    enum Scope {
+        case target(String)
+        case tag(String)
+        case key(resource: String, principal: String?)
+        case all
+    }
+}
+
+extension HTTPField.Name {
+    /// The origin's own names: which answer a head is of, and which one brought the body.
+    static let sent = HTTPField.Name("X-Sent")!  // A valid name.
+    static let brought = HTTPField.Name("X-Body")!  // A valid name.
+    static let call = HTTPField.Name("X-Call")!  // A valid name.
+    static let qualified = HTTPField.Name("X-Qualified")!  // A valid name.
+    static let targeted = HTTPField.Name("CDN-Cache-Control")!  // A valid name.
+    static let groups = HTTPField.Name("Cache-Groups")!  // A valid name.
+    static let groupInvalidation = HTTPField.Name("Cache-Group-Invalidation")!  // A valid name.
+}
+
+/// `Sun, 06 Nov 1994 08:49:37 GMT`, written by itself and not by what is tested. RFC 9110 §5.6.7
+func dateText(_ seconds: Int64) -> String {
+    let days = Int(seconds / 86_400)
+    let rest = Int(seconds % 86_400)
+    var year = 1970
+    var day = days
+    func length(_ year: Int) -> Int { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 366 : 365 }
+    while day >= length(year) {
+        day -= length(year)
+        year += 1
+    }
+    let months = [31, length(year) == 366 ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+    var month = 0
+    while day >= months[month] {
+        day -= months[month]
+        month += 1
+    }
+    func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    let weekday = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"][days % 7]
+    let name = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"][month]
+    return
+        "\(weekday), \(two(day + 1)) \(name) \(year) \(two(rest / 3600)):\(two(rest / 60 % 60)):\(two(rest % 60)) GMT"
+}

@@ -1,0 +1,105 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import HoldfastTesting
+import NIOCore
+
+/// Everything around the engine: clocks, origins' truth, and a log of all that happened.
+///
+/// Its ticks count every event of a run, one after the other; so "before" and "after" are never in doubt.
+final class World: @unchecked Sendable {
+    // Unchecked: it lives on the simulation's one thread (``SerialThread``), and nobody else has it.
+
+    let wall = ManualClock()
+    let durations = ManualDurationClock()
+    var configuration: Configuration
+    var resources: [Resource] = []
+    var log: [OriginEntry] = []
+    var invalidations: [Invalidation] = []
+    var calls: [Call] = []
+    /// Instants by their text, as the origins wrote them: seconds since 1970.
+    var dates: [String: Int64] = [:]
+    var violations: [String] = []
+    /// Hosts that cannot be reached now.
+    var away: Set<String> = []
+    /// Targets whose answers are held back until the gate opens.
+    var held: [Int: Gate] = [:]
+    /// Nothing goes wrong by chance.
+    var isCalm = false
+    var storeFaultTicks: [Int] = []
+    var isShutDown = false
+    var quiescentTick = 0
+    private(set) var tick = 0
+    /// Milliseconds since the beginning; unlike the wall clock it never goes back.
+    private(set) var elapsed: Int64 = 0
+    private var octets: [Representation: ByteBuffer] = [:]
+
+    init(_ configuration: Configuration) { self.configuration = configuration }
+
+    func nextTick() -> Int {
+        tick += 1
+        return tick
+    }
+
+    /// A representation's octets, made once: what the origin sends and what the oracle compares.
+    func octets(of representation: Representation) -> ByteBuffer {
+        if let known = octets[representation] { return known }
+        let made = representation.octets
+        octets[representation] = made
+        return made
+    }
+
+    var now: Int64 { wall.now().milliseconds }
+
+    func text(_ seconds: Int64) -> String {
+        let text = dateText(seconds)
+        dates[text] = seconds
+        return text
+    }
+
+    /// Both clocks: time passes for everybody.
+    func advance(by duration: Duration) {
+        wall.advance(by: duration)
+        elapsed += duration.milliseconds
+        durations.advance(by: duration)
+    }
+}
+
+/// What a seed makes of the engine and of those around it.
+struct Configuration: Sendable {
+    var kind: CacheKind
+    var mode: OfflineMode
+    var options: EngineOptions
+    /// How often an origin misbehaves, and a store's operation fails.
+    var originFaults: Double
+    var storeFaults: Double
+    var slowness: Double
+    var order: SerialThread.Order
+    var setsClockBack: Bool
+    var shutsDownEarly: Bool
+
+    init(_ generator: inout SeededGenerator) {
+        kind = generator.chance(0.5) ? .shared : .private
+        mode = generator.pick([.automatic, .automatic, .online, .preferStored])
+        originFaults = generator.pick([0, 0.05, 0.2])
+        storeFaults = generator.pick([0, 0, 0.05, 0.3])
+        slowness = generator.pick([0, 0.1, 0.5])
+        order = generator.chance(0.3) ? .first : .any
+        setsClockBack = generator.chance(0.15)
+        shutsDownEarly = generator.chance(0.15)
+        options = EngineOptions()
+        options.softTimeout = generator.pick([nil, nil, .milliseconds(200), .seconds(2)])
+        options.hardTimeout = generator.pick([.seconds(60), .seconds(5)])
+        options.eagerRefresh = generator.pick([nil, nil, 0.5])
+        options.failureThrottle = generator.pick([.zero, .seconds(1), .seconds(5)])
+        options.breaker.failureThreshold = generator.int(1...3)
+        options.inFlightLimit = generator.pick([1, 2, 8, 256])
+        options.waitingLimit = generator.pick([3, 4096, 4096])
+        if generator.chance(0.3) {
+            var guardian = GoodDataGuard()
+            guardian.refusesEmpty = generator.chance(0.7)
+            options.goodDataGuard = guardian
+        }
+        options.usesCacheGroups = generator.chance(0.8)
+    }
+}
