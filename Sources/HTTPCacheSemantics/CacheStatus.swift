@@ -89,11 +89,11 @@ public struct CacheStatus: Sendable, Hashable {
 extension CacheOutcome {
     /// The fields with this outcome as the last member of `Cache-Status`, behind those of the caches nearer to the origin. RFC 9211 §2
     ///
-    /// It gets a line of its own. A field that came malformed is taken away first, because it would make everybody ignore ours with it.
+    /// It gets a line of its own. A field that came malformed, or empty, is taken away first, because joined with ours it would make everybody ignore both.
     public func appended(to fields: HTTPFields, cache name: String = "holdfast") -> HTTPFields {
         guard fields.count < FieldRules.maximumCount else { return fields }
         var result = fields
-        if result.contains(.cacheStatus), CacheStatus.parse(result) == nil { result[fields: .cacheStatus] = [] }
+        if CacheStatus.parse(result)?.isEmpty != false { result[fields: .cacheStatus] = [] }
         result.append(HTTPField(name: .cacheStatus, value: cacheStatus(cache: name)))
         return result
     }
