@@ -85,15 +85,15 @@ private func requireSound(_ plan: MultipartPlan?, _ ranges: [Range<Int64>], body
     var parts: [Int64] = []
     for piece in plan.pieces {
         switch piece {
-        case .literal(let octets): length += Int64(octets.count)
+        case .literal(let octets): length = saturatingSum(length, Int64(octets.count))
         case .body(let slice):
             require(slice.lowerBound >= 0 && slice.upperBound <= bodyLength, "a slice outside the body")
             parts.append(slice.upperBound - slice.lowerBound)
-            length = length.addingReportingOverflow(slice.upperBound - slice.lowerBound).partialValue
+            length = saturatingSum(length, slice.upperBound - slice.lowerBound)
         }
     }
     require(parts == ranges.map { $0.upperBound - $0.lowerBound }, "other parts than were selected")
-    require(length == plan.length || length < 0 || plan.length == .max, "the plan's length is wrong")
+    require(length == plan.length, "the plan's length is wrong")
 }
 
 /// What is put together holds every octet of both once, in order.
