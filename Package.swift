@@ -198,7 +198,7 @@ let package = Package(
             name: "HoldfastGatewayTests",
             dependencies: [
                 "HoldfastGateway", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "HoldfastTesting", httpTypes,
-                nioCore, nioPosix, logging,
+                nioCore, nioPosix, nioSSL, logging,
             ],
             swiftSettings: settings
         ),

@@ -1,8 +1,9 @@
 import HTTPCache
-import HoldfastGateway
 import HoldfastTesting
 import NIOCore
 import Testing
+
+@testable import HoldfastGateway
 
 @Suite("The way to the origin")
 struct OriginTests {
@@ -173,18 +174,29 @@ struct OriginTests {
         }
     }
 
-    /// Mutant: `isUnsent` never set, so that a POST fails on a connection that this side had closed.
-    @Test("A kept connection is closed in time, and the next request, a POST too, takes a new one") func forgetsKept()
-        async throws
-    {
+    /// Mutant: `isUnsent` never set, so that a POST fails on a connection that had closed before it was taken.
+    @Test("What a closed connection never took is sent on a new one, a POST too") func sendsUnsent() async throws {
         try await RawOrigin.with([.ok("a"), .ok("b")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                _ = try await gateway.get("/a")
+                // As when the connection is closed between being taken and being used.
+                let endpoint = OriginEndpoint(isSecure: false, host: "127.0.0.1", port: UInt16(origin.port))
+                let connection = try #require(gateway.transport.pool.take(endpoint))
+                await connection.close()
+                #expect(gateway.transport.pool.keep(connection, endpoint))
+                let response = try await gateway.send("POST / HTTP/1.1\r\nHost: g\r\nContent-Length: 1\r\n\r\nx")
+                #expect(response.text == "b")
+            }
+        }
+    }
+
+    @Test("A kept connection that nobody uses is closed") func forgetsKept() async throws {
+        try await RawOrigin.with([.ok("a")]) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
                 configureTransport: { $0.idleTimeout = .milliseconds(1) }
             ) { gateway in
                 _ = try await gateway.get("/a")
-                let response = try await gateway.send("POST / HTTP/1.1\r\nHost: g\r\nContent-Length: 1\r\n\r\nx")
-                #expect(response.text == "b")
                 await origin.connectionCloses()
             }
         }

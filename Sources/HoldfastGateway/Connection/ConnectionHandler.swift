@@ -135,6 +135,9 @@ final class ConnectionHandler: ChannelInboundHandler {
                 // A head has one deadline, however many pieces it comes in.
                 let owed = machine.isBetweenRequests ? Waiting.request : .head
                 if waiting != owed { wait(for: owed) }
+            } else if machine.isDiscardingBehindAnswer, waiting == nil {
+                // One deadline for all of it: what nobody wants is worth no more.
+                wait(for: .content)
             }
             context?.read()
         case .begin(let head):

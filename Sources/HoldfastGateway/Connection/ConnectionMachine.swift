@@ -64,6 +64,11 @@ struct ConnectionMachine {
         if case .idle = state { true } else { false }
     }
 
+    /// Whether the answer is written and the rest of its request's content is still to come.
+    var isDiscardingBehindAnswer: Bool {
+        if case .exchange(let exchange) = state { exchange.isAnswered } else { false }
+    }
+
     /// Whether the connection stays open after the present answer.
     var isKeptAlive: Bool {
         guard case .exchange(let exchange) = state else { return false }

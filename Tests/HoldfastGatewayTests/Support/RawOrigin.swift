@@ -1,5 +1,6 @@
 import NIOCore
 import NIOPosix
+import NIOSSL
 import Synchronization
 
 /// An origin that understands nothing: it keeps the octets it is sent and answers with the octets of a script.
@@ -76,15 +77,23 @@ final class RawOrigin: Sendable {
 
     private let state: Mutex<State>
     private let listener: Mutex<(any Channel)?>
+    private let tls: NIOSSLContext?
 
-    private init(_ steps: [Step]) {
+    private init(_ steps: [Step], tls: NIOSSLContext?) {
+        self.tls = tls
         state = Mutex(State(steps: steps))
         listener = Mutex(nil)
     }
 
     /// Runs an origin for the duration of the body.
-    static func with<Value>(_ steps: [Step] = [], _ body: (RawOrigin) async throws -> Value) async throws -> Value {
-        let origin = RawOrigin(steps)
+    ///
+    /// - Parameter tls: with ``TestCertificate``, say; `nil` for plain TCP.
+    static func with<Value>(
+        _ steps: [Step] = [],
+        tls: NIOSSLContext? = nil,
+        _ body: (RawOrigin) async throws -> Value
+    ) async throws -> Value {
+        let origin = RawOrigin(steps, tls: tls)
         try await origin.start()
         do {
             let value = try await body(origin)
@@ -98,7 +107,7 @@ final class RawOrigin: Sendable {
 
     var port: Int { listener.withLock { $0?.localAddress?.port ?? 0 } }
     var authority: String { "127.0.0.1:\(port)" }
-    var url: String { "http://\(authority)" }
+    var url: String { "\(tls == nil ? "http" : "https")://\(authority)" }
 
     /// What came so far, in the order in which it was answered.
     var requests: [Request] { state.withLock { $0.requests } }
@@ -147,6 +156,9 @@ final class RawOrigin: Sendable {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let number = self.opened(channel)
+                    if let tls = self.tls {
+                        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls))
+                    }
                     try channel.pipeline.syncOperations.addHandler(RawOriginHandler(origin: self, connection: number))
                 }
             }

@@ -1,4 +1,5 @@
 import NIOCore
+import NIOSSL
 
 #if canImport(Glibc)
     import Glibc
@@ -9,9 +10,15 @@ import NIOCore
 #endif
 
 extension Channel {
-    /// Closes so that the other side sees a reset, and no end.
+    /// Closes so that the other side sees a reset, and no end; with TLS, so that it sees the end of TCP without that of TLS.
+    ///
+    /// To be called on the event loop where there is TLS.
     func reset() {
-        if let socket = self as? any SocketOptionProvider {
+        if eventLoop.inEventLoop,
+            let tls = try? pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
+        {
+            tls.close(promise: nil)
+        } else if let socket = self as? any SocketOptionProvider {
             socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenComplete { _ in self.close(promise: nil) }
         } else {
             close(promise: nil)

@@ -1,0 +1,40 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The fuzzers: a package of their own, because '-sanitize=fuzzer' instruments everything it is built with, and because it needs next to nothing. The sources under test are linked into it. 'scripts/fuzz' builds and runs it.
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+let structuredFields: Target.Dependency = .product(
+    name: "RawStructuredFieldValues",
+    package: "swift-http-structured-headers"
+)
+
+let package = Package(
+    name: "fuzz",
+    platforms: [.macOS(.v15)],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
+    ],
+    targets: [
+        // Links to the sources of the main package.
+        .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
+        .target(name: "StoreCoding", dependencies: ["HTTPCacheSemantics", httpTypes], swiftSettings: settings),
+
+        .target(name: "CFuzzDriver"),
+        .executableTarget(
+            name: "fuzz",
+            dependencies: ["HTTPCacheSemantics", "StoreCoding", "CFuzzDriver", httpTypes],
+            swiftSettings: settings
+        ),
+    ]
+)

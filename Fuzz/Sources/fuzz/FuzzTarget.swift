@@ -1,0 +1,33 @@
+/// A parser under test: octets in; a broken claim ends the process, which libFuzzer reports with the octets.
+struct FuzzTarget: Sendable {
+    /// Also the name of its dictionary and of its seed corpus.
+    var name: String
+    var run: @Sendable (UnsafeBufferPointer<UInt8>) -> Void
+
+    static let all: [FuzzTarget] = [
+        FuzzTarget(name: "cache-control", run: cacheControl),
+        FuzzTarget(name: "targeted-fields", run: targetedFields),
+        FuzzTarget(name: "http-date", run: httpDate),
+        FuzzTarget(name: "entity-tags", run: entityTags),
+        FuzzTarget(name: "field-names", run: fieldNames),
+        FuzzTarget(name: "age", run: age),
+        FuzzTarget(name: "cache-status", run: cacheStatus),
+        FuzzTarget(name: "cache-groups", run: cacheGroups),
+        FuzzTarget(name: "no-vary-search", run: noVarySearch),
+        FuzzTarget(name: "target-uri", run: targetURI),
+        FuzzTarget(name: "reference", run: reference),
+        FuzzTarget(name: "cache-key", run: cacheKey),
+        FuzzTarget(name: "redaction", run: redaction),
+        FuzzTarget(name: "ranges", run: ranges),
+        FuzzTarget(name: "policy", run: policy),
+        FuzzTarget(name: "stored-head", run: storedHead),
+    ]
+
+    /// The one that the first argument names; static, because the driver's callback is a C function and captures nothing.
+    static let chosen = all.first { $0.name == CommandLine.arguments.dropFirst().first }
+}
+
+/// Ends the process where a claim does not hold.
+func require(_ holds: Bool, _ claim: @autoclosure () -> String, file: StaticString = #fileID, line: UInt = #line) {
+    if !holds { fatalError("Broken claim: \(claim())", file: file, line: line) }
+}

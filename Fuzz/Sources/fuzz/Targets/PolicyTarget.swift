@@ -1,0 +1,135 @@
+import HTTPTypes
+
+@testable import HTTPCacheSemantics
+
+/// The whole policy on arbitrary messages and times; see ``PolicyCase`` for the format.
+func policy(_ octets: UnsafeBufferPointer<UInt8>) {
+    let given = PolicyCase(octets)
+    requireSoundStoring(given)
+    requireSoundReuse(given)
+    requireSoundValidation(given)
+}
+
+private func requireSoundStoring(_ given: PolicyCase) {
+    let policy = given.policy
+    for (hasCredentials, isKeyed) in [(false, false), (true, false), (false, true)] {
+        let storability = policy.storability(
+            of: given.response,
+            to: given.request,
+            hasCredentials: hasCredentials,
+            methodIsKeyed: isKeyed
+        )
+        let directives = policy.directives(of: given.response.headerFields)
+        switch storability {
+        case .forbidden: continue
+        case .principal: require(policy.kind == .private, "a principal's copy in a shared cache")
+        case .shared:
+            if policy.kind == .shared && hasCredentials {
+                require(directives.allowsSharing || directives.mustRevalidate, "one user's response for everybody")
+            }
+        }
+        require(directives.mustUnderstand || !directives.noStore, "no-store is stored")
+        require(isKeyed || given.request.method == .get, "an unkeyed method is stored")
+        require((200..<600).contains(given.response.status.code), "an odd status is stored")
+    }
+    _ = policy.partialStorability(of: given.response, to: given.request, hasCredentials: false)
+    _ = policy.groups(of: given.response.headerFields)
+}
+
+private func requireSoundReuse(_ given: PolicyCase) {
+    let policy = given.policy
+    let stored = given.stored
+    let reuse = policy.reuse(of: stored, for: given.request, at: given.now)
+    requireSoundVerdict(reuse, stored)
+    let freshness = policy.freshness(of: stored, at: given.now)
+    require(freshness == reuse.freshness, "two freshnesses")
+    require(freshness.lifetime == policy.freshnessLifetime(of: stored), "two lifetimes")
+    require(freshness.age == policy.currentAge(of: stored, at: given.now), "two ages")
+    _ = policy.staleUse(of: stored)
+
+    // What a store indexes agrees with what is decided, wherever no number saturates.
+    let until = policy.freshUntil(stored)
+    if freshness.isFresh { require(given.now < until, "fresh, and indexed as stale") }
+    let bound = Int64(1) << 60
+    let numbers = [given.now, stored.responseTime, stored.requestTime, stored.explicitExpiry ?? stored.responseTime]
+    if !freshness.isFresh, given.now >= stored.responseTime, numbers.allSatisfy({ abs($0.seconds) < bound / 1000 }) {
+        require(given.now >= until, "stale, and indexed as fresh")
+    }
+    let later = policy.freshness(of: stored, at: given.now.adding(milliseconds: 1_000_000))
+    require(!later.isFresh || freshness.isFresh || given.now < stored.responseTime, "time makes it fresh again")
+
+    let vary = FieldNameList(.vary, in: stored.fields)
+    let matches = policy.matchesVariant(stored, given.request)
+    let sameVary = FieldNameList(.vary, in: given.response.headerFields)
+    // Where a quote is not closed, putting the members of these three in order changes what the next reader takes for one: such a response is never found again, which harms nobody.
+    let isUnclosed = [HTTPField.Name.acceptEncoding, .acceptLanguage, .acceptCharset].contains { name in
+        given.request.headerFields.octets(of: name).contains { $0.contains(UInt8(ascii: "\"")) }
+    }
+    if sameVary.names == vary.names, !isUnclosed {
+        require(matches == !(vary.hasWildcard || vary.hasMalformedMember), "a response is not its request's variant")
+    }
+    let index = policy.selectVariant(from: [stored, stored], for: given.request, at: given.now)
+    require((index != nil) == matches, "selection and matching disagree")
+
+    let served = policy.servedFields(of: stored, age: freshness.age)
+    let ages = served.octets(of: .age)
+    require(ages == [Array("\(freshness.age.milliseconds / 1000)".utf8)], "Age is wrong or there twice")
+    require(served.contains(.date) || stored.fields.contains(.date), "no Date")
+}
+
+private func requireSoundValidation(_ given: PolicyCase) {
+    let policy = given.policy
+    let stored = given.stored
+    if let validation = policy.validationRequest(for: stored, request: given.request) {
+        let fields = validation.headerFields
+        require(!fields.contains(.range) && !fields.contains(.ifRange), "a range is validated")
+        require(fields.contains(.ifNoneMatch) || fields.contains(.ifModifiedSince), "nothing is asked")
+    }
+    _ = policy.isNotModified(stored, for: given.request)
+    _ = policy.isConditional(given.request)
+    _ = policy.answersCaller(given.other, to: given.request)
+    _ = policy.invalidatedGroups(by: given.other, to: given.request)
+
+    var notModified = given.other
+    notModified.status = .notModified
+    let freshened = policy.freshened(
+        stored,
+        by: notModified,
+        requestTime: given.requestTime,
+        responseTime: given.now,
+        request: given.request
+    )
+    var head = given.other
+    head.status = .ok
+    var headRequest = given.request
+    headRequest.method = .head
+    let update = policy.headUpdate(
+        of: stored,
+        bodyLength: given.bodyLength,
+        by: head,
+        to: headRequest,
+        requestTime: given.requestTime,
+        responseTime: given.now
+    )
+    var results = [freshened]
+    if case .freshen(let updated) = update { results.append(updated) }
+    for case let result? in results {
+        require(!result.isInvalidated && result.responseTime == given.now, "freshening leaves it as it was")
+        require(result.status == stored.status, "freshening changes the status")
+        for name in [HTTPField.Name.contentEncoding, .contentLength, .contentRange] {
+            require(
+                result.fields.octets(of: name) == stored.fields.octets(of: name),
+                "freshening changes what describes the octets"
+            )
+        }
+        requireSoundVerdict(policy.reuse(of: result, for: given.request, at: given.now), result)
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let acceptCharset = HTTPField.Name(token: "Accept-Charset")
+}
+
+extension Timestamp {
+    fileprivate var seconds: Int64 { milliseconds / 1000 }
+}

@@ -1,0 +1,136 @@
+import HTTPTypes
+
+@testable import HTTPCacheSemantics
+
+/// Ranges answered from a stored body, and parts put together; see ``PolicyCase`` for the format.
+func ranges(_ octets: UnsafeBufferPointer<UInt8>) {
+    let given = PolicyCase(octets)
+    for maximum in [CachePolicy.maximumParts, 1, 0] { requireSoundSelection(given, maximumParts: maximum) }
+    requireSoundCombining(given)
+    let policy = given.policy
+    if let request = policy.completionRequest(
+        for: given.stored,
+        bodyLength: given.bodyLength,
+        request: given.request
+    ) {
+        require(request.headerFields.octets(of: .range) == [Array("bytes=\(given.bodyLength)-".utf8)], "a wrong range")
+        require(request.headerFields.contains(.ifRange), "parts of two representations may meet")
+    }
+    if let part = policy.incomplete(given.stored, receivedLength: given.bodyLength) {
+        require(part.partialRange?.range == 0..<given.bodyLength, "what broke off is another part")
+        let rest = policy.completionRequest(
+            for: part,
+            bodyLength: given.bodyLength,
+            request: HTTPRequest(method: .get, scheme: "https", authority: "a.example", path: "/")
+        )
+        require(rest != nil || given.bodyLength == .max, "the rest cannot be asked for")
+    }
+    let storability = policy.partialStorability(of: given.other, to: given.request, hasCredentials: false)
+    if storability == .shared || storability == .principal {
+        require(ContentRange(given.other.headerFields) != nil, "a part that does not say which is stored")
+    }
+    _ = ContentRange.unsatisfiedLength(given.other.headerFields)
+}
+
+/// Every range that is answered lies in what is stored, and the answer is as long as it says.
+private func requireSoundSelection(_ given: PolicyCase, maximumParts: Int) {
+    let policy = given.policy
+    let stored = given.stored
+    let selection = policy.selection(
+        of: stored,
+        bodyLength: given.bodyLength,
+        for: given.request,
+        maximumParts: maximumParts
+    )
+    let part = stored.partialRange
+    let held = part?.range ?? 0..<max(0, given.bodyLength)
+    let complete = part.map(\.completeLength) ?? max(0, given.bodyLength)
+    let served = policy.servedFields(of: stored, age: policy.currentAge(of: stored, at: given.now))
+    let head = policy.head(
+        for: selection,
+        of: stored,
+        servedFields: served,
+        bodyLength: given.bodyLength,
+        boundary: given.request.path ?? ""
+    )
+    let plan = policy.multipartPlan(for: selection, of: stored, boundary: given.request.path ?? "")
+    switch selection {
+    case .complete:
+        if stored.status.code == 206 { require(held.lowerBound == 0 && held.upperBound == complete, "not complete") }
+        require(head.status.code != 206, "a whole that says it is a part")
+    case .range(let range, let length):
+        require(!range.isEmpty && held.contains(range), "a range outside what is stored")
+        require(length == complete && head.status.code == 206, "a part of something else")
+        require(ContentRange(head.headerFields)?.range == range, "Content-Range cannot be read back")
+        require(head.headerFields[.contentLength] == "\(range.upperBound - range.lowerBound)", "a wrong length")
+    case .ranges(let ranges, let length):
+        require(ranges.count > 1 && ranges.count <= maximumParts, "too many or too few parts")
+        require(ranges.allSatisfy { !$0.isEmpty && held.contains($0) }, "a range outside what is stored")
+        require(length == complete && head.status.code == 206, "parts of something else")
+        require(ranges.totalLength <= length, "more octets than there are")
+        requireSound(plan, ranges, bodyLength: given.bodyLength)
+        require(head.headerFields[.contentLength] == plan.map { "\($0.length)" }, "a wrong length")
+    case .unsatisfiable(let length):
+        require(length == complete && head.status.code == 416, "a wrong refusal")
+        require(ContentRange.unsatisfiedLength(head.headerFields) == length, "the refusal cannot be read back")
+    case .missing(let missing):
+        require(stored.status.code == 206, "a complete response misses something")
+        if let range = missing.range { require(!range.isEmpty && !held.contains(range), "what is missing is there") }
+    }
+}
+
+private func requireSound(_ plan: MultipartPlan?, _ ranges: [Range<Int64>], bodyLength: Int64) {
+    guard let plan else { return require(false, "no plan for parts") }
+    var length: Int64 = 0
+    var parts: [Int64] = []
+    for piece in plan.pieces {
+        switch piece {
+        case .literal(let octets): length = saturatingSum(length, Int64(octets.count))
+        case .body(let slice):
+            require(slice.lowerBound >= 0 && slice.upperBound <= bodyLength, "a slice outside the body")
+            parts.append(slice.upperBound - slice.lowerBound)
+            length = saturatingSum(length, slice.upperBound - slice.lowerBound)
+        }
+    }
+    require(parts == ranges.map { $0.upperBound - $0.lowerBound }, "other parts than were selected")
+    require(length == plan.length, "the plan's length is wrong")
+}
+
+/// What is put together holds every octet of both once, in order.
+private func requireSoundCombining(_ given: PolicyCase) {
+    let combined = given.policy.combined(
+        given.stored,
+        bodyLength: given.bodyLength,
+        with: given.other,
+        requestTime: given.requestTime,
+        responseTime: given.now,
+        request: given.request
+    )
+    guard let combined else { return }
+    guard let new = ContentRange(given.other.headerFields)?.range else { return require(false, "no part") }
+    let old = given.stored.partialRange?.range ?? 0..<given.bodyLength
+    var position = min(old.lowerBound, new.lowerBound)
+    for piece in combined.pieces {
+        let (range, offset, length) =
+            switch piece {
+            case .stored(let range): (range, old.lowerBound, old.upperBound - old.lowerBound)
+            case .received(let range): (range, new.lowerBound, new.upperBound - new.lowerBound)
+            }
+        require(range.lowerBound >= 0 && range.upperBound <= length, "a piece outside its body")
+        require(offset + range.lowerBound == position, "a gap, or octets twice")
+        position = offset + range.upperBound
+    }
+    require(position == max(old.upperBound, new.upperBound), "octets are missing")
+    if let part = combined.head.partialRange {
+        require(part.range.upperBound - part.range.lowerBound == combined.length, "the head tells another length")
+    } else {
+        require(combined.head.status.code == 200, "neither the whole nor a part")
+    }
+}
+
+extension Range where Bound == Int64 {
+    /// Whether all of the other range lies in this one.
+    fileprivate func contains(_ other: Range) -> Bool {
+        lowerBound <= other.lowerBound && other.upperBound <= upperBound
+    }
+}

@@ -1,0 +1,33 @@
+import HTTPCacheSemantics
+import HTTPTypes
+
+@testable import StoreCoding
+
+/// What is in a store's head columns, the checksum made right: decoded, it is written and read as the same again.
+func storedHead(_ octets: UnsafeBufferPointer<UInt8>) {
+    let binding = HeadBinding(entryID: 1, keyHash: 2, bodyID: 3, bodyLength: 4)
+    _ = StoredHeadCodec.decode(Array(octets), binding: binding)
+    let sealed = binding.sealing(Array(octets))
+    if let head = StoredHeadCodec.decode(sealed, binding: binding) {
+        let written = StoredHeadCodec.encode(head, binding: binding)
+        guard let again = StoredHeadCodec.decode(written, binding: binding) else {
+            return require(false, "a head that was read cannot be written")
+        }
+        require(again == head, "a head changes when it is written")
+        require(StoredHeadCodec.encode(again, binding: binding) == written, "a head is written in two ways")
+        let elsewhere = HeadBinding(entryID: 1, keyHash: 2, bodyID: 5, bodyLength: 4)
+        require(StoredHeadCodec.decode(sealed, binding: elsewhere) == nil, "a head belongs to two bodies")
+        _ = VariantKey.octets(of: head)
+    }
+    if let head = ObjectHeadCodec.decode(sealed, binding: binding) {
+        let written = ObjectHeadCodec.encode(head, binding: binding)
+        let again = ObjectHeadCodec.decode(written, binding: binding)
+        require(again == head, "an object's head changes when it is written")
+    }
+}
+
+extension ObjectHeadCodec {
+    fileprivate static func decode(_ octets: [UInt8], binding: HeadBinding) -> ObjectHead? {
+        octets.withUnsafeBytes { decode($0, binding: binding) }
+    }
+}

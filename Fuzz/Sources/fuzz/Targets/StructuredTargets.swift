@@ -1,0 +1,79 @@
+import HTTPTypes
+
+@testable import HTTPCacheSemantics
+
+/// A line with a cache's name and one of numbers, which make an outcome; then lines of `Cache-Status` that came before.
+func cacheStatus(_ octets: UnsafeBufferPointer<UInt8>) {
+    var input = FuzzInput(octets)
+    let name = input.text()
+    let numbers = input.numbers()
+    let fields = input.lines(of: HTTPField.Name(token: "Cache-Status"))
+    let earlier = CacheStatus(fields)
+    let reasons = CacheOutcome.ForwardReason.allCases
+    let outcome = CacheOutcome(
+        isHit: numbers[0] & 1 != 0,
+        forward: numbers[0] & 2 != 0 ? reasons[Int(numbers[0] >> 3 & 0xFF) % reasons.count] : nil,
+        forwardStatus: numbers[0] & 4 != 0 ? 304 : nil,
+        timeToLive: numbers.values.count > 1 ? numbers[1] : nil,
+        isStored: numbers[0] & 8 != 0,
+        isCollapsed: numbers[0] & 16 != 0,
+        detail: numbers[0] & 32 != 0 ? .offline : nil
+    )
+    let appended = CacheStatus(outcome.appended(to: fields, cache: name))
+    require(appended.members.dropLast() == earlier.members[...], "earlier members changed")
+    guard let own = appended.members.last else { return require(false, "the outcome cannot be read") }
+    require(own.isHit == outcome.isHit, "hit is lost")
+    require(own.forward == (outcome.isHit ? nil : outcome.forward?.rawValue), "fwd is lost")
+    require(own.isStored == (!outcome.isHit && outcome.isStored), "stored is lost")
+    require(own.detail == outcome.detail?.description, "detail is lost")
+    if let timeToLive = outcome.timeToLive, abs(timeToLive.clampedToNegate) <= 999_999_999_999_999 {
+        require(own.timeToLive == timeToLive, "ttl is lost")
+    }
+}
+
+extension Int64 {
+    /// Itself, the smallest value raised by one so that it can be negated.
+    fileprivate var clampedToNegate: Int64 { Swift.max(self, -Int64.max) }
+}
+
+/// Lines of `Cache-Groups`, and of `Cache-Group-Invalidation` for an unsafe method.
+func cacheGroups(_ octets: UnsafeBufferPointer<UInt8>) {
+    var input = FuzzInput(octets)
+    let fields = input.lines(of: HTTPField.Name(token: "Cache-Groups"))
+    let policy = CachePolicy(kind: .shared)
+    let groups = policy.groups(of: fields)
+    require(groups.count <= CachePolicy.maximumGroups, "too many groups")
+    require(Set(groups).count == groups.count, "a group twice")
+    require(groups.allSatisfy { $0.utf8.count <= CachePolicy.maximumGroupLength }, "a name too long")
+    var invalidation = HTTPFields()
+    for field in fields {
+        var field = field
+        field.name = HTTPField.Name(token: "Cache-Group-Invalidation")
+        invalidation.append(field)
+    }
+    let response = HTTPResponse(status: .ok, headerFields: invalidation)
+    let post = HTTPRequest(method: .post, scheme: "https", authority: "a.example", path: "/")
+    let get = HTTPRequest(method: .get, scheme: "https", authority: "a.example", path: "/")
+    require(policy.invalidatedGroups(by: response, to: post) == groups, "the two fields are read differently")
+    require(policy.invalidatedGroups(by: response, to: get).isEmpty, "a safe method invalidates")
+}
+
+/// A line of `No-Vary-Search`, then two queries: equivalent exactly when their canonical forms are equal.
+func noVarySearch(_ octets: UnsafeBufferPointer<UInt8>) {
+    var input = FuzzInput(octets)
+    let rule = NoVarySearch(HTTPFields([HTTPField(name: HTTPField.Name(token: "No-Vary-Search"), value: input.line())]))
+    let first = input.text()
+    let second: String? = input.isAtEnd ? nil : input.text()
+    for (left, right) in [(first, second), (first, first), (second, nil)] as [(String?, String?)] {
+        let normalized = (rule.normalizedQuery(left), rule.normalizedQuery(right))
+        let isEquivalent = rule.equivalent(left, right)
+        let areEqual = normalized.0.map { Array($0.utf8) } == normalized.1.map { Array($0.utf8) }
+        require(isEquivalent == areEqual, "equivalence and the canonical form disagree")
+        require(rule.equivalent(right, left) == isEquivalent, "equivalence depends on the order")
+        require(rule.equivalent(left, normalized.0), "a query is not equivalent to its canonical form")
+        require(
+            rule.normalizedQuery(normalized.0) == normalized.0,
+            "the canonical form has a canonical form of its own"
+        )
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import HoldfastGateway
+import HoldfastTesting
+import Testing
+
+@Suite("TLS towards the origin")
+struct TLSTests {
+    private func withTrustRoots<Value>(_ body: (String) async throws -> Value) async throws -> Value {
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).pem")
+        try Data(TestCertificate.certificate.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        return try await body(file.path)
+    }
+
+    @Test("A trusted origin is spoken to, by address and by name", arguments: ["127.0.0.1", "localhost"])
+    func trusts(host: String) async throws {
+        try await withTrustRoots { roots in
+            try await RawOrigin.with([.ok("a"), .ok("b")], tls: TestCertificate.serverContext()) { origin in
+                try await RunningGateway.with(
+                    origin: "https://\(host):\(origin.port)",
+                    configureTransport: { $0.trustRootsFile = roots }
+                ) { gateway in
+                    let first = try await gateway.get("/a")
+                    #expect(first.text == "a")
+                    let second = try await gateway.get("/b")
+                    #expect(second.text == "b")
+                    #expect(origin.connectionCount == 1)
+                }
+            }
+        }
+    }
+
+    /// Mutant: a TLS configuration without verification.
+    @Test("An origin that nobody vouches for is a 502, and sees no request") func distrusts() async throws {
+        try await RawOrigin.with([.ok("a")], tls: TestCertificate.serverContext()) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                let response = try await gateway.get("/")
+                #expect(response.status == 502)
+                #expect(origin.requests.isEmpty)
+            }
+        }
+    }
+
+    /// RFC 9112 §9.8: without the closing alert, anybody on the way can have cut the content short.
+    @Test("Content that only the close delimits is whole only with TLS's own close") func requiresClosure() async throws
+    {
+        let head = "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n\r\nhello"
+        try await withTrustRoots { roots in
+            let steps: [RawOrigin.Step] = [.answerAndClose(head), .answerAndReset(Array(head.utf8))]
+            try await RawOrigin.with(steps, tls: TestCertificate.serverContext()) { origin in
+                try await RunningGateway.with(
+                    origin: origin.url,
+                    configureTransport: { $0.trustRootsFile = roots }
+                ) { gateway in
+                    let whole = try await gateway.get("/whole")
+                    #expect(whole.isComplete)
+                    #expect(gateway.store.all.count == 1)
+                    _ = try? await gateway.get("/cut")
+                    #expect(gateway.store.all.count == 1)
+                }
+            }
+        }
+    }
+}
