@@ -29,7 +29,6 @@ struct MessageRefusal: Error, Hashable {
         case truncated = "truncated"
         case tooManyInterimResponses = "too-many-interim-responses"
         case switchedProtocols = "switched-protocols"
-        case octetsAfterMessage = "octets-after-message"
     }
 
     /// See ``Reason``.
