@@ -9,12 +9,12 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build run test lint format clean
+.PHONY: help setup build run test simulate fuzz benchmark lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
 	@echo
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## Install what the build needs and is missing here (Debian, Ubuntu)
 	@scripts/setup
@@ -27,6 +27,15 @@ run: ## See it work: a feed outlives its origin; ends by itself
 
 test: ## Check everything: format, warnings, all tests, a consumer package
 	@scripts/test
+
+simulate: ## Run the engine's simulation with SEEDS seeds (200) from FIRST (1) on
+	@scripts/simulate
+
+fuzz: ## Run every fuzzer for SECONDS each (60)
+	@scripts/fuzz $(or $(SECONDS),60)
+
+benchmark: ## Measure decisions, keys and parsers; writes Benchmarks/RESULTS.md
+	@scripts/benchmark
 
 lint: ## Check the format of every Swift file
 	@scripts/lint

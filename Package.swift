@@ -203,6 +203,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "SimulationTests",
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", httpTypes, nioCore, logging],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "HTTPCacheTests",
             dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", httpTypes, nioCore, logging],
             swiftSettings: settings

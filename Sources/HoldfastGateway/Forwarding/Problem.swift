@@ -44,16 +44,10 @@ extension ByteBuffer {
 }
 
 extension Problem {
-    /// What went wrong in the exchange.
-    ///
-    /// An origin that refuses or hangs up is a 502 here and one that is silent a 504 (RFC 9110 §15.6.3 and §15.6.5); what is asked for offline and not
-    /// stored stays a 504 (RFC 9111 §5.2.1.7).
+    /// What went wrong in the exchange; the status is the error's own word.
     init(_ error: ExchangeError) {
         code = error.code.description
         status = error.status
-        if error.code == .originUnreachable, let cause = error.cause as? TransportError, cause.code != .timeout {
-            status = 502
-        }
         title =
             switch error.code {
             case .offlineMiss: "Not stored, and the origin may not be asked"
@@ -61,6 +55,7 @@ extension Problem {
             case .originUnreachable: "The origin could not be reached"
             case .transportFailed: "The origin's answer is no HTTP"
             case .invalidTarget: "The target is no http or https resource"
+            case .overloaded: "Too many requests wait for the origin"
             case .shutDown: "The gateway is stopping"
             default: "The exchange failed"
             }
