@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A TCP connection that sends and never reads; closed when it is released.
+/// A TCP connection, closed when it is released.
 final class LoopbackConnection {
     private let descriptor: Int32
 
@@ -32,5 +32,23 @@ final class LoopbackConnection {
 
     func send(_ text: String) {
         _ = Array(text.utf8).withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+    }
+
+    /// All that comes until the other side closes.
+    func readToEnd() async -> String {
+        let descriptor = descriptor
+        return await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                var octets: [UInt8] = []
+                var piece = [UInt8](repeating: 0, count: 65_536)
+                while true {
+                    let count = read(descriptor, &piece, piece.count)
+                    if count == -1, errno == EINTR { continue }
+                    guard count > 0 else { break }
+                    octets += piece[..<count]
+                }
+                continuation.resume(returning: String(decoding: octets, as: UTF8.self))
+            }
+        }
     }
 }

@@ -1,0 +1,139 @@
+import Foundation
+import SampleOrigin
+import Testing
+
+@Suite("holdfast serve", .timeLimit(.minutes(3)))
+struct HoldfastServeTests {
+    private static let holdfast = Tool("holdfast")
+
+    /// The server as a process of its own, in front of an origin in this one.
+    private func withServer(
+        _ origin: String,
+        store: String,
+        _ arguments: [String] = [],
+        signal: Int32 = SIGTERM,
+        _ body: (Int) async throws -> Void
+    ) async throws -> ChildProcess.Ending {
+        let pipe = Pipe()
+        let process = try ChildProcess(
+            Self.holdfast.url,
+            ["serve", "--origin", origin, "--listen", "127.0.0.1:0", "--store", store] + arguments,
+            output: pipe.fileHandleForWriting.fileDescriptor,
+            error: FileHandle.standardError.fileDescriptor
+        )
+        try pipe.fileHandleForWriting.close()
+        let output = OutputReader(pipe)
+        let ending = try await process.end {
+            let line = await output.firstLine()
+            #expect(line.wholeMatch(of: /holdfast listening on http:\/\/127\.0\.0\.1:\d+\n/) != nil)
+            let port = try #require(line.split(separator: ":").last.flatMap { Int($0.dropLast()) })
+            try await body(port)
+            kill(process.identifier, signal)
+        }
+        #expect(await output.rest() == "")
+        return ending
+    }
+
+    private func get(_ path: String, at port: Int, _ fields: String = "") async throws -> String {
+        let connection = try LoopbackConnection(port: port)
+        connection.send("GET \(path) HTTP/1.1\r\nHost: gateway.test\r\n\(fields)Connection: close\r\n\r\n")
+        return await connection.readToEnd()
+    }
+
+    @Test func whatIsStoredOutlivesOriginAndServer() async throws {
+        try await TemporaryFolder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                let store = folder.appendingPathComponent("a.store").path
+                let path = "/moments?userID=harbour&page=1"
+                let base = String(origin.url("/").dropLast())
+                let first = try await withServer(base, store: store) { port in
+                    let fetched = try await get(path, at: port)
+                    #expect(fetched.hasPrefix("HTTP/1.1 200 OK\r\n") && fetched.contains("harbour-25"))
+                    #expect(fetched.contains("Cache-Status: holdfast; fwd=uri-miss; stored\r\n"))
+                    let again = try await get(path, at: port)
+                    #expect(again.contains("Cache-Status: holdfast; hit; ttl="))
+                    #expect(origin.requestCount == 1)
+                }
+                #expect(first.status == 0 && !first.wasKilled)
+                await origin.stop()
+                let second = try await withServer(base, store: store, signal: SIGINT) { port in
+                    let stored = try await get(path, at: port)
+                    #expect(stored.hasPrefix("HTTP/1.1 200 OK\r\n") && stored.contains("harbour-25"))
+                    let stale = try await get(path, at: port, "Cache-Control: no-cache\r\n")
+                    #expect(stale.contains("detail=offline") && stale.contains("harbour-25"))
+                    let missing = try await get("/moments?userID=never-seen", at: port)
+                    #expect(missing.hasPrefix("HTTP/1.1 50"))
+                    #expect(missing.contains("application/problem+json") && missing.contains("Cache-Status: holdfast; fwd="))
+                }
+                #expect(second.status == 0 && !second.wasKilled)
+            }
+        }
+    }
+
+    @Test func inModeOfflineTheOriginIsNotAsked() async throws {
+        try await TemporaryFolder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                let store = folder.appendingPathComponent("a.store").path
+                _ = try await withServer(String(origin.url("/").dropLast()), store: store, ["--mode", "offline"]) { port in
+                    let missing = try await get("/moments?userID=harbour", at: port)
+                    #expect(missing.hasPrefix("HTTP/1.1 504 "))
+                    #expect(missing.contains("offline-miss"))
+                }
+                #expect(origin.acceptedConnections == 0)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ["--store", "x"], ["--origin", "http://127.0.0.1:1"], ["--origin", "ftp://a.example", "--store", "x"],
+        ["--origin", "http://a.example/?q", "--store", "x"],
+        ["--origin", "http://a.example", "--store", "x", "--listen", "here"],
+        ["--origin", "http://a.example", "--store", "x", "--threads", "0"],
+        ["--origin", "http://a.example", "--store", "x", "--mode", "sometimes"],
+    ])
+    func wrongCommandLineIs64(arguments: [String]) async throws {
+        let outcome = try await Self.holdfast.run(arguments: ["serve"] + arguments)
+        #expect(outcome.status == 64)
+        #expect(outcome.text == "")
+        #expect(outcome.error.contains("--help"))
+    }
+
+    @Test func anAddressThatIsTakenIsAClearError() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = folder.appendingPathComponent("a.store").path
+            let other = folder.appendingPathComponent("b.store").path
+            _ = try await withServer("http://127.0.0.1:1", store: store) { port in
+                let second = try await Self.holdfast.run(
+                    "serve",
+                    "--origin",
+                    "http://127.0.0.1:1",
+                    "--store",
+                    other,
+                    "--listen",
+                    "127.0.0.1:\(port)"
+                )
+                #expect(second.status == 1 && second.text == "")
+                #expect(second.error.contains("'127.0.0.1:\(port)'") && second.error.contains("--listen"))
+            }
+        }
+    }
+
+    @Test func aStoreThatAnotherServerWritesToIsAClearError() async throws {
+        try await TemporaryFolder.with { folder in
+            let store = folder.appendingPathComponent("a.store").path
+            _ = try await withServer("http://127.0.0.1:1", store: store) { _ in
+                let second = try await Self.holdfast.run(
+                    "serve",
+                    "--origin",
+                    "http://127.0.0.1:1",
+                    "--store",
+                    store,
+                    "--listen",
+                    "127.0.0.1:0"
+                )
+                #expect(second.status == 1)
+                #expect(second.error.contains("process"))
+            }
+        }
+    }
+}
