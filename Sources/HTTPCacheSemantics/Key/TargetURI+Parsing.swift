@@ -89,12 +89,14 @@ extension TargetURI {
             octets[index] == UInt8(ascii: "%") && octets.endIndex - index > 2 && octets[index + 1].isHexDigit
                 && octets[index + 2].isHexDigit
         }
+        // A range of integers: `indices` of a slice are not specialised, and cost more than the parsing.
+        let indices = octets.startIndex..<octets.endIndex
         var extra = 0
-        for index in octets.indices where !allowed(octets[index]) && !isEscape(at: index) { extra += 2 }
+        for index in indices where !allowed(octets[index]) && !isEscape(at: index) { extra += 2 }
         if extra == 0 { return String(decoding: octets, as: UTF8.self) }
         return String(unsafeUninitializedCapacity: octets.count + extra) { buffer in
             var written = 0
-            for index in octets.indices {
+            for index in indices {
                 let octet = octets[index]
                 if allowed(octet) || isEscape(at: index) {
                     buffer[written] = octet
