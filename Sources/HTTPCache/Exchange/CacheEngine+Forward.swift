@@ -27,6 +27,8 @@ extension CacheEngine {
             throw ExchangeError.overloaded(request.head, limit: options.waitingLimit)
         } catch {
             try Task.checkCancellation()
+            // It waited for its turn when the cache was shut down.
+            if error is CancellationError { throw ExchangeError.shutDown(request.head) }
             let machine = ExchangeMachine(
                 request: request,
                 selecting: request.head,
@@ -58,7 +60,9 @@ extension CacheEngine {
     private func invalidate(after response: HTTPResponse, to request: HTTPRequest, _ target: TargetURI) async {
         var scopes = policy.invalidatedTargets(by: response, to: request, target: target).map(InvalidationScope.target)
         if options.usesCacheGroups {
-            scopes += target.tags(ofGroups: policy.invalidatedGroups(by: response, to: request)).map(InvalidationScope.tag)
+            scopes += target.tags(ofGroups: policy.invalidatedGroups(by: response, to: request)).map(
+                InvalidationScope.tag
+            )
         }
         let now = clock.now()
         for scope in scopes {
