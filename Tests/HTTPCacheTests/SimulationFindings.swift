@@ -116,4 +116,42 @@ import Testing
         let third = try await fixture.get()
         #expect(third.text == "one")
     }
+
+    @Test func whoAsksTheCacheAloneStartsNoRefresh() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(
+            EngineFixture.url,
+            .ok("one", fields: [.cacheControl: "max-age=1, stale-while-revalidate=60"]),
+            .fresh("two")
+        )
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(10))
+        let second = try await fixture.get(EngineFixture.url, [.cacheControl: "only-if-cached"])
+        #expect(second.text == "one")
+        await fixture.untilIdle()
+        #expect(fixture.transport.requests.count == 1)
+    }
+
+    @Test func whoWaitsForAnOriginWhenTheCacheIsShutDownIsToldSo() async throws {
+        let fixture = EngineFixture { $0.inFlightLimit = 1 }
+        let gate = Gate()
+        fixture.transport.script(EngineFixture.url, .fresh("one", beforeHead: gate))
+        async let first = fixture.failure()
+        await fixture.transport.waitForRequests(1)
+        let change = try fixture.request("https://a.example/other", method: .delete)
+        let second = Task { () -> ExchangeError.Code? in
+            do {
+                _ = try await fixture.engine.respond(to: change)
+                return nil
+            } catch {
+                return (error as? ExchangeError)?.code
+            }
+        }
+        for _ in 0..<100 { await Task.yield() }
+        await fixture.engine.shutDown()
+        gate.open()
+        let codes = await (first, second.value)
+        #expect(codes.0 == .shutDown)
+        #expect(codes.1 == .shutDown)
+    }
 }

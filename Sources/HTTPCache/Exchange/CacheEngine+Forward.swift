@@ -27,6 +27,8 @@ extension CacheEngine {
             throw ExchangeError.overloaded(request.head, limit: options.waitingLimit)
         } catch {
             try Task.checkCancellation()
+            // It waited for its turn when the cache was shut down.
+            if error is CancellationError { throw ExchangeError.shutDown(request.head) }
             let machine = ExchangeMachine(
                 request: request,
                 selecting: request.head,
@@ -65,7 +67,9 @@ extension CacheEngine {
             }
         }
         if options.usesCacheGroups {
-            scopes += target.tags(ofGroups: policy.invalidatedGroups(by: response, to: request)).map(InvalidationScope.tag)
+            scopes += target.tags(ofGroups: policy.invalidatedGroups(by: response, to: request)).map(
+                InvalidationScope.tag
+            )
         }
         let now = clock.now()
         for scope in scopes {

@@ -139,7 +139,7 @@ struct Oracle {
             }
             guard !other.asker.isAnybody else { continue }
             // A 304 to somebody else freshens what everybody shares, and so does a HEAD that is for everybody.
-            if entry !== brought, entry.kind == .notModified { continue }
+            if entry !== brought, entry.kind == .notModified || (entry.kind == .head && !isShared) { continue }
             if entry !== brought, let brought, self.rules(of: brought).isForEverybody { continue }
             let allows = rules.isForEverybody || (isShared && rules.has("must-revalidate"))
             if !allows || (!isShared && rules.has("private")) {

@@ -42,7 +42,9 @@ struct Served {
         age = max(apparentAge, ageValue + responseDelay) + max(0, now - received)
 
         var lifetime: Int64 = 0
-        let dateTime = last.date.map { $0 * 1000 } ?? received
+        // A 304 without `Date` gets the second in which it came, as a recipient with a clock writes it. RFC 9110 §6.6.1
+        let isDated = fields[.date] != nil
+        let dateTime = last.date.map { $0 * 1000 } ?? (isDated ? Self.seconds(received) * 1000 : received)
         if isShared, let time = rules.time("s-maxage") {
             lifetime = time
         } else if let time = rules.time("max-age") {
