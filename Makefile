@@ -9,7 +9,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build run test lint format clean
+.PHONY: help setup build run test mutants lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -27,6 +27,9 @@ run: ## See it work: a feed outlives its origin; ends by itself
 
 test: ## Check everything: format, warnings, all tests, a consumer package
 	@scripts/test
+
+mutants: ## Break rules on purpose and see their tests fail; takes half an hour
+	@scripts/mutants
 
 lint: ## Check the format of every Swift file
 	@scripts/lint
