@@ -9,7 +9,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build run test simulate fuzz benchmark lint format clean
+.PHONY: help setup build run test simulate mutants fuzz benchmark lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -34,8 +34,11 @@ simulate: ## Run the engine's simulation with SEEDS seeds (200) from FIRST (1) o
 fuzz: ## Run every fuzzer for SECONDS each (60)
 	@scripts/fuzz $(or $(SECONDS),60)
 
-benchmark: ## Measure decisions, keys and parsers; writes Benchmarks/RESULTS.md
+benchmark: ## Measure decisions, keys and parsers, side by side with their limits
 	@scripts/benchmark
+
+mutants: ## Break rules on purpose and see their tests fail; takes half an hour
+	@scripts/mutants
 
 lint: ## Check the format of every Swift file
 	@scripts/lint

@@ -67,6 +67,8 @@ struct Fetcher: Sendable {
         } else {
             engine.throttle.clear(key)
         }
+        var storedSuccess = storedSuccess
+        if storedSuccess == nil, response.head.status.code >= 400 { storedSuccess = await successStoredSince() }
         let context = FillContext(
             presented: request,
             selecting: selecting,
@@ -84,7 +86,11 @@ struct Fetcher: Sendable {
         case .freshen(let stored, let head):
             let current = await freshen(stored, head, context)
             engine.fills.detach(fill, key)
-            fill.publish(.validated(current))
+            fill.publish(.validated(current, isForAll: true))
+        case .confirm(var stored, let head):
+            stored.head = head
+            engine.fills.detach(fill, key)
+            fill.publish(.validated(stored, isForAll: false))
         case .askAgain:
             try await unconditional.fetch(fill, origin)
         case .passThrough:
@@ -145,13 +151,24 @@ struct Fetcher: Sendable {
             responseTime: responseTime
         )
         switch update {
-        case .freshen(let head): _ = await freshen(stored, head, context)
+        case .freshen(let head):
+            if context.mayUpdate(stored, to: head) { _ = await freshen(stored, head, context) }
         case .invalidate:
             var head = stored.head
             head.isInvalidated = true
             _ = await freshen(stored, head, context)
         case .unrelated: break
         }
+    }
+
+    /// What another fetch has stored since this one's lookup: an error must not take its place either.
+    private func successStoredSince() async -> StoredResponse? {
+        var found = await engine.recovering("lookup") { try await engine.store.lookup(key) } ?? []
+        let shared = key.inPartition(.shared)
+        if shared != key {
+            found += await engine.recovering("lookup") { try await engine.store.lookup(shared) } ?? []
+        }
+        return found.first { $0.head.status.code < 400 && engine.policy.matchesVariant($0.head, selecting) }
     }
 
     // MARK: Bodies

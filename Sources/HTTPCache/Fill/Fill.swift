@@ -28,7 +28,7 @@ final class Fill: Sendable {
         case unshared(TransportResponse, responseTime: Timestamp)
         /// An unshared response whose caller has it, or has gone.
         case taken(HTTPResponse.Status)
-        case validated(StoredResponse)
+        case validated(StoredResponse, isForAll: Bool)
         case refused(StoredResponse)
         case failed(any Error)
     }
@@ -175,7 +175,8 @@ extension Fill.State {
             publication = .taken(response.head.status)
             return .success(.exclusive(response, responseTime: responseTime))
         case .taken(let status): return .success(.released(status))
-        case .validated(let stored): return .success(.validated(stored))
+        case .validated(let stored, let isForAll):
+            return .success(isForAll || isLeader ? .validated(stored) : .released(.notModified))
         case .refused(let stored): return .success(.refused(stored))
         case .failed(let error): return .failure(error)
         case nil: return .failure(CancellationError())

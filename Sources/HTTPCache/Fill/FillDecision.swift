@@ -5,6 +5,8 @@ package import HTTPTypes
 package enum FillDecision: Sendable {
     /// A 304 about the stored response: it has this head now.
     case freshen(StoredResponse, head: StoredResponseHead)
+    /// The same, but what the 304 says must not be stored: the caller whose request it was has it under this head, and the store keeps the old one.
+    case confirm(StoredResponse, head: StoredResponseHead)
     /// A 304 about something else: ask again without validators.
     case askAgain
     /// Store it under this draft, and share it.
@@ -57,7 +59,13 @@ package struct FillContext: Sendable {
                 // It may be about an entity tag of the caller's own, who then has what it needs.
                 return policy.answersCaller(response, to: presented.head) ? .passThrough(nil) : .askAgain
             }
-            return .freshen(validating, head: withCallersExpiry(head))
+            let updated = withCallersExpiry(head)
+            switch audience(of: updated) {
+            case .shared: return .freshen(validating, head: updated)
+            // A principal's own copy is another stored response: asked for as such.
+            case .principal: return validating.isShared ? .askAgain : .freshen(validating, head: updated)
+            case .forbidden: return .confirm(validating, head: updated)
+            }
         }
         if let completing, response.status == .partialContent {
             return complete(completing, with: response, at: responseTime)
@@ -87,9 +95,37 @@ package struct FillContext: Sendable {
         )
     }
 
+    private var hasCredentials: Bool {
+        presented.principal != nil || CredentialPartition.hasCredentials(presented.head.headerFields)
+    }
+
+    /// For whom a stored response may be kept under the fields that a 304 or a HEAD gave it. RFC 9111 §3, §4.3.4
+    ///
+    /// "No part of the response" is what `no-store` lets be stored, and `private` in a shared cache.
+    private func audience(of head: StoredResponseHead) -> Storability {
+        var request = presented.head
+        if request.method == .head { request.method = .get }
+        let status: HTTPResponse.Status = head.status == .partialContent ? .ok : head.status
+        return policy.storability(
+            of: HTTPResponse(status: status, headerFields: head.fields),
+            to: request,
+            hasCredentials: hasCredentials,
+            methodIsKeyed: presented.isContentKeyed,
+            // It is stored already: that it has no lifetime is no reason.
+            hasExplicitExpiry: true
+        )
+    }
+
+    /// Whether a HEAD's fields may be stored with what is stored for GET.
+    package func mayUpdate(_ stored: StoredResponse, to head: StoredResponseHead) -> Bool {
+        switch audience(of: head) {
+        case .shared: true
+        case .principal: !stored.isShared
+        case .forbidden: false
+        }
+    }
+
     private func storability(of response: HTTPResponse) -> Storability {
-        let hasCredentials =
-            presented.principal != nil || CredentialPartition.hasCredentials(presented.head.headerFields)
         let hasExplicitExpiry = explicitExpiry(at: requestTime) != nil && response.status.kind == .successful
         if response.status == .partialContent {
             return policy.partialStorability(
@@ -150,8 +186,12 @@ package struct FillContext: Sendable {
         guard let combined = combined(stored, with: response, at: responseTime), combined.head.status == .ok else {
             return .askAgain
         }
-        // A rest that must not be stored is not put together with what is.
-        if case .forbidden = storability(of: whole) { return .askAgain }
+        // A rest that must not be stored is not put together with what is, nor a principal's with everybody's.
+        switch storability(of: whole) {
+        case .shared: break
+        case .principal: if stored.isShared { return .askAgain }
+        case .forbidden: return .askAgain
+        }
         let head = withCallersExpiry(combined.head)
         return .complete(stored, combined, draft(head, in: stored.key, combined.length, at: responseTime))
     }
@@ -203,6 +243,11 @@ package struct FillContext: Sendable {
         head.explicitExpiry = explicitExpiry(at: head.responseTime)
         return head
     }
+}
+
+extension StoredResponse {
+    /// It may answer everybody.
+    fileprivate var isShared: Bool { key == key.inPartition(.shared) }
 }
 
 extension CacheRequest {

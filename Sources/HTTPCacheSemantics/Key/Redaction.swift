@@ -69,7 +69,7 @@ public enum Redaction {
 
     /// A query with the values of secret parameters replaced.
     ///
-    /// Both `&` and `;` separate parameters.
+    /// Both `&` and `;` separate parameters, as do `?` and `#`: a second query or a fragment can hold secrets too.
     public static func query(_ query: String) -> String {
         var result: [UInt8] = []
         result.reserveCapacity(query.utf8.count)
@@ -86,7 +86,7 @@ public enum Redaction {
             parameter.removeAll(keepingCapacity: true)
         }
         for octet in query.utf8 {
-            if octet == UInt8(ascii: "&") || octet == UInt8(ascii: ";") {
+            if "&;?#".utf8.contains(octet) {
                 finish()
                 result.append(octet)
             } else {
@@ -103,7 +103,7 @@ public enum Redaction {
         if let at = userInformationEnd(octets) {
             octets.replaceSubrange(at, with: placeholder.utf8)
         }
-        if let question = octets.firstIndex(of: UInt8(ascii: "?")) {
+        if let question = octets.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }) {
             let tail = String(decoding: octets[(question + 1)...], as: UTF8.self)
             octets.replaceSubrange((question + 1)..., with: query(tail).utf8)
         }

@@ -3,7 +3,8 @@ public import HTTPTypes
 extension CachePolicy {
     /// The stored response that matches the request's selecting fields: among several, the one most recent by `Date` (then by response time). RFC 9111 §4.1
     ///
-    /// A fresh one goes before a stale one, so that an expired variant never hides a valid one. An invalidated one counts as stale.
+    /// A fresh one goes before a stale one, so that an expired variant never hides a valid one. An invalidated one counts as stale. Of two that are both fresh or both
+    /// stale, a success goes before an error: what somebody else's request provoked never hides a good response.
     /// - Returns: an index into `candidates`, or `nil` (no candidate, or `vary-miss`).
     public func selectVariant(
         from candidates: [StoredResponseHead],
@@ -35,7 +36,7 @@ extension CachePolicy {
             let candidate = head(index)
             guard matchesVariant(candidate, request) else { continue }
             guard let current = best else {
-                best = (index, Rank(isFresh: false, date: .distantPast, responseTime: .distantPast))
+                best = (index, Rank(isFresh: false, isSuccess: false, date: .distantPast, responseTime: .distantPast))
                 continue
             }
             // Ranking reads dates; a lone match, the usual case, needs none.
@@ -93,11 +94,13 @@ extension CachePolicy {
 
     private struct Rank: Comparable {
         var isFresh: Bool
+        var isSuccess: Bool
         var date: Timestamp
         var responseTime: Timestamp
 
         static func < (lhs: Rank, rhs: Rank) -> Bool {
             if lhs.isFresh != rhs.isFresh { return rhs.isFresh }
+            if lhs.isSuccess != rhs.isSuccess { return rhs.isSuccess }
             if lhs.date != rhs.date { return lhs.date < rhs.date }
             return lhs.responseTime < rhs.responseTime
         }
@@ -107,6 +110,7 @@ extension CachePolicy {
         let fields = read(stored)
         return Rank(
             isFresh: !stored.isInvalidated && freshness(of: stored, fields, at: now).isFresh,
+            isSuccess: stored.status.code < 400,
             date: fields.date ?? stored.responseTime,
             responseTime: stored.responseTime
         )

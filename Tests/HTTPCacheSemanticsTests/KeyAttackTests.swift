@@ -1,0 +1,277 @@
+import HTTPCacheSemantics
+import HTTPTypes
+import Testing
+
+/// Requests made to share a key that must not, or to be sent as something other than what was keyed.
+///
+/// ATTACKS 10, 13, 14, 19, 21, 26. Each test names the mutant that makes it fail; `scripts/mutants` applies them.
+@Suite("Key attacks", .tags(.key, .attacks))
+struct KeyAttackTests {
+    private func wire(
+        _ path: String,
+        scheme: String = "https",
+        authority: String = "a.example"
+    ) -> TargetURI? {
+        TargetURI(request: HTTPRequest(method: .get, scheme: scheme, authority: authority, path: path))
+    }
+
+    // MARK: 10, everything that tells two requests apart
+
+    /// Mutants: `CanonicalWriter.write(target:)` without its line for the scheme, the host, the port (either octet), the path, the query.
+    @Test(arguments: [
+        ("http", "a.example:443", "/x?q"), ("https", "b.example", "/x?q"), ("https", "a.example:8443", "/x?q"),
+        // One octet of the port each: 443 is 0x01BB.
+        ("https", "a.example:699", "/x?q"), ("https", "a.example:442", "/x?q"),
+        ("https", "a.example", "/y?q"), ("https", "a.example", "/X?q"), ("https", "a.example", "/x?r"),
+        ("https", "a.example", "/x?Q"), ("https", "a.example", "/x"), ("https", "a.example", "/x?"),
+    ])
+    func everyPartOfTheTargetCounts(scheme: String, authority: String, path: String) throws {
+        let keyed = try #require(wire("/x?q"))
+        let other = try #require(wire(path, scheme: scheme, authority: authority))
+        #expect(CacheKey(target: keyed) != CacheKey(target: other))
+        #expect(keyed.canonicalBytes != other.canonicalBytes, "invalidation would take the one for the other")
+    }
+
+    /// The default ports of the two schemes are not the same port.
+    ///
+    /// Mutant: `TargetURI.defaultPort(of:)` answers 80 for both.
+    @Test func aPortThatIsNotNamedIsItsSchemes() throws {
+        #expect(wire("/", authority: "a.example:443") == wire("/"))
+        #expect(wire("/", authority: "a.example:80") != wire("/"))
+        #expect(wire("/", scheme: "http", authority: "a.example:443") != wire("/", scheme: "http"))
+    }
+
+    /// Mutant: `CacheKey.init` writes `GET` for every method.
+    @Test(arguments: ["POST", "QUERY", "OPTIONS", "get", "GET "])
+    func aMethodIsAClassOfItsOwn(name: String) throws {
+        let target = try #require(wire("/"))
+        // A name that is no token is no method at all.
+        guard let method = HTTPRequest.Method(name) else { return #expect(name == "GET ") }
+        #expect(CacheKey(method: method, target: target) != CacheKey(target: target))
+    }
+
+    /// What one part ends with and the next begins with cannot be moved over the border.
+    ///
+    /// Mutant: `CanonicalWriter.write(_: String?)` without its line for the length.
+    @Test func noOctetMovesOverABorder() throws {
+        let paths = ["/ab?c", "/a?bc", "/abc", "/abc?", "/?abc", "/a%3Fbc", "/a?b?c", "/a?b&c"]
+        let keys = Set(paths.compactMap { wire($0) }.map { CacheKey(target: $0) })
+        #expect(keys.count == paths.count)
+
+        // The border between host and path, and between the partition and all that follows.
+        let hosts = try [#require(wire("/x", authority: "a.b")), #require(wire("/.b/x", authority: "a"))]
+        #expect(CacheKey(target: hosts[0]) != CacheKey(target: hosts[1]))
+        let plain = try #require(wire("/"))
+        let bytes = CacheKey(target: plain).bytes
+        let swallowing = String(decoding: bytes.dropFirst(2), as: UTF8.self)
+        #expect(CacheKey(partition: .principal(swallowing), target: plain).bytes != bytes)
+        #expect(
+            CacheKey(partition: .principal("u\u{4}GET"), target: plain)
+                != CacheKey(partition: .principal("u"), target: plain)
+        )
+    }
+
+    /// A length longer than 127 takes two octets, so a component cannot be as long as the octet that ends it says.
+    ///
+    /// Mutant: `CanonicalWriter.write(number:)` writes one octet, cut off.
+    @Test func aLongComponentKeepsItsLength() throws {
+        let short = try #require(wire("/" + String(repeating: "a", count: 10)))
+        for length in [10 + 128, 10 + 256, 10 + 16_384] {
+            let long = try #require(wire("/" + String(repeating: "a", count: length)))
+            #expect(CacheKey(target: long) != CacheKey(target: short))
+            #expect(CacheKey(bytes: CacheKey(target: long).bytes)?.components.target == long)
+        }
+    }
+
+    // MARK: 13, parameter cloaking
+
+    /// Programs behind the cache disagree on what a parameter is; the raw query is what is keyed, so their disagreement cannot be used.
+    ///
+    /// Mutant: `TargetURI.init?(request:)` takes the query from the last `?`; or maps `;` to `&` in it.
+    @Test func whatSomeServersTakeForTheSameQueryHasItsOwnKey() throws {
+        let queries = [
+            "a=1", "a=1;utm=x&a=2", "a=1&utm=x;a=2", "a=1&utm=x&a=2", "?a=1", "??a=1", "a=1?", "a=1%26a=2", "a=1&a=2",
+            "a=2&a=1", "a=1&", "&a=1", "a=1&&", "a[]=1", "a%5B%5D=1", "A=1", "%61=1", "%61=%31", "a=%31", "a=1+",
+            "a=1%20",
+            "a=1%00", "a=1%23", "a=1%0a", "a", "a=", "=1", ";", "&", "a=1;", "a=1%3B", "a=1%3b",
+        ]
+        var seen: [CacheKey: String] = [:]
+        for query in queries {
+            let target = try #require(wire("/x?" + query), "/x?\(query)")
+            let other = seen.updateValue(query, forKey: CacheKey(target: target))
+            #expect(other == nil, "'\(query)' and '\(other ?? "")' share a key")
+            #expect(target.query == query)
+        }
+    }
+
+    // MARK: 14, what is sent is what was keyed
+
+    /// Mutant: `TargetURI.init?(request:)` gives `withoutDotSegments(path)`, lower-cases it, or decodes `%2F`.
+    @Test(arguments: [
+        "/a%2Fb", "/a%2fb", "/a/b", "/a/../b", "/a/./b", "/a/%2e%2e/b", "/a/%2E%2E/b", "/a/..%2fb", "/../a", "//a",
+        "/a//b",
+        "//evil.example/a", "/a/", "/a/.", "/a/..", "/a\\b", "/a%5Cb", "/%", "/%zz", "/%00", "/%0d%0aX:y", "/a;b",
+        "/a%3Bb",
+        "/http://evil.example/", "/a@b", "/a:80", "/*", "/%2e%2e%2f%2e%2e%2fetc",
+    ])
+    func aPathIsKeyedOctetByOctet(path: String) throws {
+        let target = try #require(wire(path))
+        #expect(target.requestTarget == path)
+        let key = CacheKey(target: target)
+        #expect(key.components.target.requestTarget == path)
+        // Read back from a store it names the same path, or nothing.
+        #expect(CacheKey(bytes: key.bytes) == key)
+    }
+
+    /// Mutant: the path is compared after `%2e` was decoded (any of the changes named for `aPathIsKeyedOctetByOctet`).
+    @Test func pathsThatSomeServersTakeForTheSameHaveTheirOwnKeys() throws {
+        let paths = [
+            "/a/b", "/a%2Fb", "/a%2fb", "/a//b", "/a/./b", "/a/c/../b", "/a/%2e/b", "/a/b/", "/a/b;x", "/a/b%3Bx",
+            "/a/b%00",
+            "/a/b%20", "/A/b", "/a\\b", "/%61/b", "//a/b",
+        ]
+        let keys = Set(paths.compactMap { wire($0) }.map { CacheKey(target: $0) })
+        #expect(keys.count == paths.count)
+    }
+
+    /// A fragment is the client's own: on the wire it is a malformed target, and no prefix of one.
+    ///
+    /// Mutant: `mayStandInRequestLine` without its comparison with `#`.
+    @Test(arguments: [
+        "/a#b", "/a?b#c", "#", "/a b", "/a\tb", "/a\r\nX-Injected: 1", "/a\u{0}b", "/a\u{7F}b", "/\u{E9}", "a", "", "*",
+        "https://b.example/", "?a",
+    ])
+    func whatCannotBeSentAsItIsIsRefused(path: String) {
+        #expect(wire(path) == nil)
+    }
+
+    /// Mutants: `Authority.parse` without its guard on `@`; `isName` that lets any octet pass.
+    @Test(arguments: [
+        "user@a.example", "user:pw@a.example", "a.example@b.example", "@a.example", "a.example%40b.example",
+        "a.example/b",
+        "a.example?b", "a.example#b", "a.example\\b", "a.example b", "a.example\r\nb", "", ":80", "a.example:0",
+        "a.example:65536", "a.example:80:80", "a.example:+80", "a.example:8 0", "a.example,b.example", "[::1", "::1",
+        "[::1]x",
+        "[::1%25eth0]", "[::1%eth0]", "[v1.x]", "[1.2.3.4]", "[::g]", "[1::2::3]", "[]", "\u{430}.example",
+        "a.example:\u{661}",
+    ])
+    func anAuthorityThatProgramsReadDifferentlyIsRefused(authority: String) {
+        #expect(wire("/", authority: authority) == nil)
+    }
+
+    /// What is one name to a resolver may be two to a server, so it is two here.
+    ///
+    /// Mutant: `Authority.parse` drops a trailing dot of the host.
+    @Test func aTrailingDotIsAnotherHost() throws {
+        let dotted = try #require(wire("/", authority: "a.example."))
+        let plain = try #require(wire("/"))
+        #expect(dotted.authority == "a.example.")
+        #expect(CacheKey(target: dotted) != CacheKey(target: plain))
+    }
+
+    /// Mutant: `Authority.parse` takes the port from the last colon of any authority, a bracketed one's included.
+    @Test func anIPv6AddressKeepsItsBracketsAndItsPort() throws {
+        let plain = try #require(wire("/", authority: "[2001:DB8::1]"))
+        let ported = try #require(wire("/", authority: "[2001:db8::1]:8443"))
+        #expect(plain.authority == "[2001:db8::1]" && plain.port == 443)
+        #expect(ported.authority == "[2001:db8::1]:8443" && ported.port == 8443)
+        #expect(Set([plain, ported].map { CacheKey(target: $0) }).count == 2)
+        // Another spelling of the address is another key: nothing is shared that need not be.
+        let spelled = try #require(wire("/", authority: "[2001:db8:0::1]"))
+        #expect(CacheKey(target: spelled) != CacheKey(target: plain))
+    }
+
+    /// Case means nothing in scheme and host, and something everywhere else. RFC 9110 §4.2.3
+    ///
+    /// Mutant: `Authority.parse` without lower-casing.
+    @Test func onlySchemeAndHostLoseTheirCase() throws {
+        let upper = try #require(wire("/X?Q", scheme: "HTTPS", authority: "A.EXAMPLE:443"))
+        #expect(upper == wire("/X?Q"))
+        #expect(upper != wire("/x?q"))
+    }
+
+    // MARK: 19, content in the key
+
+    /// Mutants: `CanonicalWriter.write(content:)` without its line for the type, the coding, the digest.
+    @Test func eachPartOfAKeyedContentCounts() throws {
+        let target = try #require(wire("/search"))
+        let query = try #require(HTTPRequest.Method("QUERY"))
+        let (one, two) = ([UInt8](repeating: 1, count: 32), [UInt8](repeating: 2, count: 32))
+        let contents: [CacheKey.Content?] = [
+            nil, .init(type: nil, coding: nil, sha256: one), .init(type: nil, coding: nil, sha256: two),
+            .init(type: "a/b", coding: nil, sha256: one), .init(type: "a/c", coding: nil, sha256: one),
+            .init(type: "a/b", coding: "gzip", sha256: one), .init(type: "a/b", coding: "br", sha256: one),
+            .init(type: nil, coding: "a/b", sha256: one), .init(type: "", coding: nil, sha256: one),
+        ]
+        var keys: Set<CacheKey> = []
+        for content in contents {
+            keys.insert(CacheKey(method: query, target: target, content: content))
+            keys.insert(CacheKey(method: .post, target: target, content: content))
+        }
+        #expect(keys.count == 2 * contents.count)
+    }
+
+    // MARK: 21, a suffix or an escaped delimiter does not make it another's
+
+    /// Mutant: `TargetURI.init?(request:)` cuts the path at `;`, or at `%23`, `%3F`.
+    @Test func aSuffixMakesAnotherKey() throws {
+        let suffixes = [
+            "", "/x.css", ";x.css", "%3Bx.css", "%0ax.css", "%23x.css", "%3Fx.css", "%2Fx.css", "%00x.css", ".css",
+            "?x.css", "!.css",
+        ]
+        let keys = suffixes.compactMap { wire("/account" + $0) }.map { CacheKey(target: $0) }
+        #expect(Set(keys).count == suffixes.count)
+        #expect(wire("/static/..%2faccount") != wire("/account"))
+        #expect(wire("/static/../account") != wire("/account"))
+    }
+
+    // MARK: 26, tenants
+
+    /// No name of a principal is the shared partition, nor another's credentials, nor another's name.
+    ///
+    /// Mutants: `CanonicalWriter.write(partition:)` writes 0 for a principal's kind, or 1 for that of credentials, or leaves out the name or digest.
+    @Test func tenantsHaveNothingInCommon() throws {
+        let target = try #require(wire("/"))
+        let partitions: [CacheKey.Partition] = [
+            .shared, .principal(""), .principal("\u{0}"), .principal("a"), .principal("b"), .principal("a "),
+            .principal("A"),
+            .credentials([]), .credentials([0]), .credentials(Array("a".utf8)), .credentials(Array("b".utf8)),
+        ]
+        let keys = partitions.map { CacheKey(partition: $0, target: target) }
+        #expect(Set(keys.map(\.bytes)).count == partitions.count)
+        for (partition, key) in zip(partitions, keys) {
+            #expect(key.components.partition == partition)
+            #expect(key.inPartition(.shared) == keys[0])
+        }
+    }
+
+    // MARK: 25, secrets
+
+    /// Mutants: `TargetURI.description` is `uri`; `Redaction.query` takes only `&` for a border; `uriText` begins to look for
+    /// secrets at the first `?` alone.
+    @Test(arguments: [
+        "https://a.example/cb?token=s3cret", "https://a.example/cb?a=1;access_token=s3cret",
+        "https://a.example/cb?a[sig]=s3cret",
+        "https://a.example/cb?%74oken=s3cret", "https://a.example/cb#access_token=s3cret",
+        "https://a.example/cb?a=1#id_token=s3cret", "https://a.example/cb#a=1&access_token=s3cret",
+        "https://a.example/cb?a=1?token=s3cret",
+        "https://user:s3cret@a.example/", "ftp://a.example/cb#access_token=s3cret",
+        "htp://s3cret@a.example/?token=s3cret",
+        "https://a.example/%FF?code=s3cret", "https://a.example:x/?password=s3cret#token=s3cret",
+    ])
+    func nothingThatIsShownHoldsASecret(text: String) {
+        #expect(!Redaction.uriText(text).contains("s3cret"))
+        do {
+            let target = try TargetURI(text)
+            for shown in ["\(target)", String(reflecting: target), "\([target])", target.redacted] {
+                #expect(!shown.contains("s3cret"), "\(shown)")
+            }
+            let key = CacheKey(partition: .principal("u"), target: target)
+            for shown in ["\(key)", String(reflecting: key), "\(key.components)"] {
+                #expect(!shown.contains("s3cret"), "\(shown)")
+            }
+        } catch {
+            for shown in ["\(error)", String(reflecting: error)] { #expect(!shown.contains("s3cret"), "\(shown)") }
+        }
+    }
+}

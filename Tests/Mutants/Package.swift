@@ -1,0 +1,62 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The policy and the engine with their tests, and nothing else: what scripts/mutants builds again for each change. It copies this file into a folder of
+// its own, beside copies of Sources and Tests. Settings and versions are those of the package itself.
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    // No warning is an error here: a change that breaks a rule may leave a value unused.
+]
+
+let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let structuredFields: Target.Dependency = .product(
+    name: "RawStructuredFieldValues",
+    package: "swift-http-structured-headers"
+)
+
+let package = Package(
+    name: "mutants",
+    platforms: [.macOS(.v15)],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
+        .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+    ],
+    targets: [
+        .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
+        .target(
+            name: "HTTPCache",
+            dependencies: ["HTTPCacheSemantics", httpTypes, nioCore, crypto, logging, metrics, tracing],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "HoldfastTesting",
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HTTPCacheSemanticsTests",
+            dependencies: ["HTTPCacheSemantics", httpTypes],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HTTPCacheTests",
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", httpTypes, nioCore, logging],
+            swiftSettings: settings
+        ),
+    ]
+)
