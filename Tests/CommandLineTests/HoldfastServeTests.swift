@@ -63,7 +63,9 @@ struct HoldfastServeTests {
                     #expect(stale.contains("detail=offline") && stale.contains("harbour-25"))
                     let missing = try await get("/moments?userID=never-seen", at: port)
                     #expect(missing.hasPrefix("HTTP/1.1 50"))
-                    #expect(missing.contains("application/problem+json") && missing.contains("Cache-Status: holdfast; fwd="))
+                    #expect(
+                        missing.contains("application/problem+json") && missing.contains("Cache-Status: holdfast; fwd=")
+                    )
                 }
                 #expect(second.status == 0 && !second.wasKilled)
             }
@@ -74,7 +76,8 @@ struct HoldfastServeTests {
         try await TemporaryFolder.with { folder in
             try await SampleOrigin.withOrigin { origin in
                 let store = folder.appendingPathComponent("a.store").path
-                _ = try await withServer(String(origin.url("/").dropLast()), store: store, ["--mode", "offline"]) { port in
+                _ = try await withServer(String(origin.url("/").dropLast()), store: store, ["--mode", "offline"]) {
+                    port in
                     let missing = try await get("/moments?userID=harbour", at: port)
                     #expect(missing.hasPrefix("HTTP/1.1 504 "))
                     #expect(missing.contains("offline-miss"))

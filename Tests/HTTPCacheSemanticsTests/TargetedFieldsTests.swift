@@ -46,7 +46,10 @@ struct TargetedFieldsTests {
         #expect(storability(.shared, cdn("private", ("Cache-Control", "max-age=60"))) == .forbidden(.privateResponse))
         #expect(storability(.shared, cdn("max-age=60", ("Cache-Control", "no-store, private"))) == .shared)
         #expect(storability(.private, cdn("max-age=60", ("Cache-Control", "no-store"))) == .forbidden(.responseNoStore))
-        #expect(storability(CachePolicy(kind: .shared, storesSetCookie: true), cdn("s-maxage=60", ("Set-Cookie", "a=b"))) == .shared)
+        #expect(
+            storability(CachePolicy(kind: .shared, storesSetCookie: true), cdn("s-maxage=60", ("Set-Cookie", "a=b")))
+                == .shared
+        )
         #expect(
             storability(.shared, cdn("max-age=60", ("Cache-Control", "public"), ("Set-Cookie", "a=b")))
                 == .forbidden(.setCookie)

@@ -53,6 +53,30 @@ struct VaryTests {
         #expect(CachePolicy.private.matchesVariant(raw, request(presented)) == matches)
     }
 
+    /// One line is compared in place, several are normalised first: both say the same.
+    @Test(arguments: ["Foo", "Accept-Encoding"])
+    func oneLineAndSeveralCompareAlike(name: String) {
+        var random = SeededGenerator(seed: 20)
+        let words = ["a", "B", "b", "a;q=1", "a; q=1", "\"x\"", ""]
+        func list() -> [String] {
+            (0..<Int.random(in: 0...4, using: &random)).map { _ in words.randomElement(using: &random) ?? "" }
+        }
+        var equal = 0
+        for _ in 0..<2000 {
+            let first = list()
+            let second = Bool.random(using: &random) ? first : list()
+            let one = variant(name, [(name, first.joined(separator: ", "))])
+            let presented = request([(name, second.joined(separator: ","))])
+            let inLines = request(second.map { (name, $0) })
+            let matches = CachePolicy.private.matchesVariant(one, presented)
+            if !second.isEmpty {
+                #expect(CachePolicy.private.matchesVariant(one, inLines) == matches, "\(first) \(second)")
+            }
+            equal += matches ? 1 : 0
+        }
+        #expect(equal > 500)
+    }
+
     @Test(arguments: ["*", "*, Foo", "Foo, *", ", *", "Foo Bar"])
     func starNeverMatches(vary: String) {
         let head = stored([("Vary", vary)], selecting: [("Foo", "1")])

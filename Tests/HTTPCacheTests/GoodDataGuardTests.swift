@@ -10,7 +10,12 @@ import Testing
     private let list = #"["one","two","three","four"]"#
 
     private func json(_ text: String) -> ScriptedTransport.Reply {
-        .ok(text, fields: [.contentType: "application/json", .cacheControl: "max-age=60", .contentLength: "\(text.utf8.count)"])
+        .ok(
+            text,
+            fields: [
+                .contentType: "application/json", .cacheControl: "max-age=60", .contentLength: "\(text.utf8.count)",
+            ]
+        )
     }
 
     private func fixture(_ guarding: GoodDataGuard?, _ next: ScriptedTransport.Reply) async throws -> EngineFixture {
@@ -32,7 +37,10 @@ import Testing
     }
 
     @Test func withoutItTheOriginIsBelieved() async throws {
-        let fixture = try await fixture(nil, .ok("<html>", fields: [.contentType: "text/html", .cacheControl: "max-age=9"]))
+        let fixture = try await fixture(
+            nil,
+            .ok("<html>", fields: [.contentType: "text/html", .cacheControl: "max-age=9"])
+        )
         let answer = try await fixture.get()
         #expect(answer.text == "<html>")
     }
@@ -67,7 +75,10 @@ import Testing
     }
 
     @Test func whoAsksTheNetworkAloneHasItsAnswerAndTheStoreKeepsItsOwn() async throws {
-        let fixture = try await fixture(GoodDataGuard(), .ok("<html>", fields: [.contentType: "text/html", .cacheControl: "max-age=9"]))
+        let fixture = try await fixture(
+            GoodDataGuard(),
+            .ok("<html>", fields: [.contentType: "text/html", .cacheControl: "max-age=9"])
+        )
         let answer = try await fixture.get(preference: .networkOnly)
         #expect(answer.text == "<html>")
         let stored = try await fixture.get(preference: .storedOnly)

@@ -18,7 +18,10 @@ import Testing
         try await fixture.get(url)
     }
 
-    @Test(arguments: [HTTPField.Name.location, .contentLocation], ["/other", "https://a.example/other", "other", "//a.example/other"])
+    @Test(
+        arguments: [HTTPField.Name.location, .contentLocation],
+        ["/other", "https://a.example/other", "other", "//a.example/other"]
+    )
     func locationsOfTheSameOriginAreInvalidated(name: HTTPField.Name, reference: String) async throws {
         let fixture = EngineFixture()
         try await stored(other, in: fixture)

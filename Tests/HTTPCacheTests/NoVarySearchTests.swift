@@ -9,7 +9,8 @@ import Testing
     private let base = "https://a.example/list"
     private static let rule = HTTPField.Name("No-Vary-Search")
 
-    private func reply(_ text: String, _ rule: String = #"params=("utm"), key-order"#) throws -> ScriptedTransport.Reply {
+    private func reply(_ text: String, _ rule: String = #"params=("utm"), key-order"#) throws -> ScriptedTransport.Reply
+    {
         .ok(text, fields: [.cacheControl: "max-age=60", try #require(Self.rule): rule])
     }
 

@@ -55,7 +55,8 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
     static func overloaded(_ request: HTTPRequest, limit: Int) -> ExchangeError {
         ExchangeError(
             code: .overloaded,
-            message: "'\(request.origin)' has \(limit) requests waiting already; '\(request.redactedTarget)' was not sent. "
+            message:
+                "'\(request.origin)' has \(limit) requests waiting already; '\(request.redactedTarget)' was not sent. "
                 + "Try again later, or raise 'waitingLimit'.",
             status: 503,
             outcome: CacheOutcome(forward: .uriMiss, detail: .overloaded)

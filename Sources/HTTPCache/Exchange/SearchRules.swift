@@ -71,7 +71,9 @@ struct SearchRules {
 
     private static func canonical(_ key: CacheKey, by rule: NoVarySearch) -> CacheKey? {
         let components = key.components
-        guard let target = components.target.withQuery(rule.normalizedQuery(components.target.query)) else { return nil }
+        guard let target = components.target.withQuery(rule.normalizedQuery(components.target.query)) else {
+            return nil
+        }
         return CacheKey(partition: components.partition, method: components.method, target: target)
     }
 }

@@ -42,7 +42,8 @@ extension CacheEngine {
             guard let first = try await group.next(), let response = first else {
                 throw TransportError(
                     code: .timeout,
-                    message: "'\(request.head.origin)' sent no response within \(limit). Raise 'hardTimeout' if it needs longer."
+                    message:
+                        "'\(request.head.origin)' sent no response within \(limit). Raise 'hardTimeout' if it needs longer."
                 )
             }
             return response

@@ -87,8 +87,10 @@ extension CachePolicy {
                 range.count != 1 || octets[range.lowerBound] != UInt8(ascii: "*")
             else { return false }
             let name = UnsafeBufferPointer(rebasing: octets[range])
-            if SelectingField.areSameLines(name, stored, presented) { continue }
-            guard SelectingField.matches(octets.lowercased(range), stored, presented) else { return false }
+            let areSame =
+                SelectingField.areSameLines(name, stored, presented)
+                ?? SelectingField.matches(octets.lowercased(range), stored, presented)
+            if !areSame { return false }
         }
     }
 

@@ -4,62 +4,117 @@ internal import HTTPTypes
 ///
 /// All lines of a name are joined in order; whitespace around commas goes; empty members go. Case is kept but for
 /// `Accept-Encoding`, `Accept-Language` and `Accept-Charset`, whose members are case-insensitive and whose order means nothing (RFC 9110 §12.5.3, §12.5.4:
-/// preference is told by weights), so they are also put in order. Nothing inside a quoted-string changes, and `Cookie` not at all.
+/// preference is told by weights), so they are also put in order; they have no quoted-strings. Nothing inside another field's quoted-string changes, and `Cookie` not at all.
 enum SelectingField {
     /// `nil` where the request has no such field; an empty one is something else.
     static func normalized(_ canonicalName: String, in fields: HTTPFields) -> [UInt8]? {
         var members: [ArraySlice<UInt8>] = []
         var isPresent = false
         let isCookie = canonicalName == "cookie"
+        let isUnordered = isUnordered(canonicalName)
         for field in fields where field.name.canonicalName == canonicalName {
             isPresent = true
             field.withUnsafeBytesOfValue { octets in
                 if isCookie {
                     members.append(Array(octets)[...])
                 } else {
-                    split(octets, into: &members)
+                    split(octets, isUnordered: isUnordered, into: &members)
                 }
             }
         }
         guard isPresent else { return nil }
-        switch canonicalName {
-        case "accept-encoding", "accept-language", "accept-charset":
+        if isUnordered {
             members = members.map { ArraySlice($0.compactMap { $0.isWhitespace ? nil : $0.asciiLowercased }) }
             members.sort { $0.lexicographicallyPrecedes($1) }
-        default:
-            break
         }
         return Array(members.joined(separator: isCookie ? [0x3B, 0x20] : [0x2C, 0x20]))
     }
 
-    private static func split(_ octets: UnsafeBufferPointer<UInt8>, into members: inout [ArraySlice<UInt8>]) {
-        var scanner = OctetScanner(octets)
-        while true {
-            scanner.skipSeparators()
-            if scanner.isAtEnd { return }
-            let start = scanner.position
-            scanner.skipMember()
-            members.append(Array(octets[octets.trimmed(start..<scanner.position)])[...])
+    private static func isUnordered(_ canonicalName: String) -> Bool {
+        switch canonicalName {
+        case "accept-encoding", "accept-language", "accept-charset": true
+        default: false
         }
     }
 
-    /// Whether both have one line of the field, octet by octet the same, or neither has any: the usual case, decided without allocation.
+    private static func split(
+        _ octets: UnsafeBufferPointer<UInt8>,
+        isUnordered: Bool,
+        into members: inout [ArraySlice<UInt8>]
+    ) {
+        var scanner = OctetScanner(octets)
+        while let range = scanner.nextMember(isUnordered: isUnordered) {
+            members.append(Array(octets[range])[...])
+        }
+    }
+
+    /// The usual case, decided without allocation: at most one line of the field on each side.
     ///
-    /// `false` decides nothing. The name is compared without regard to case.
+    /// `nil` decides nothing. The name is compared without regard to case.
     static func areSameLines(
         _ name: UnsafeBufferPointer<UInt8>,
         _ stored: HTTPFields,
         _ presented: HTTPFields
-    ) -> Bool {
-        guard let left = line(name, stored), let right = line(name, presented) else { return false }
+    ) -> Bool? {
+        guard let left = line(name, stored), let right = line(name, presented) else { return nil }
         switch (left, right) {
         case (.none, .none): return true
         case (.some(let left), .some(let right)):
             return left.withUnsafeBytesOfValue { first in
-                right.withUnsafeBytesOfValue { second in first.equals(second) }
+                right.withUnsafeBytesOfValue { second in
+                    if first.equals(second) { return true }
+                    if name.equals("cookie", in: 0..<name.count) { return false }
+                    let whole = 0..<name.count
+                    let isUnordered =
+                        name.equals("accept-encoding", in: whole) || name.equals("accept-language", in: whole)
+                        || name.equals("accept-charset", in: whole)
+                    return isUnordered ? haveSameSet(first, second) : haveSameList(first, second)
+                }
             }
         default: return false
         }
+    }
+
+    /// Member by member the same, in order.
+    private static func haveSameList(_ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>) -> Bool
+    {
+        var left = OctetScanner(first)
+        var right = OctetScanner(second)
+        while true {
+            switch (left.nextMember(isUnordered: false), right.nextMember(isUnordered: false)) {
+            case (nil, nil): return true
+            case (let one?, let other?):
+                guard first[one].elementsEqual(second[other]) else { return false }
+            default: return false
+            }
+        }
+    }
+
+    /// The same members in any order, each as often; `nil` where there are more than the bits of a word.
+    private static func haveSameSet(_ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>) -> Bool?
+    {
+        var taken: UInt64 = 0
+        var count = 0
+        var left = OctetScanner(first)
+        while let member = left.nextMember(isUnordered: true) {
+            count += 1
+            var right = OctetScanner(second)
+            var index: UInt64 = 0
+            var isFound = false
+            while let other = right.nextMember(isUnordered: true) {
+                guard index < 64 else { return nil }
+                if taken & (1 << index) == 0, first.isSameToken(member, second, other) {
+                    taken |= 1 << index
+                    isFound = true
+                    break
+                }
+                index += 1
+            }
+            if !isFound { return false }
+        }
+        var right = OctetScanner(second)
+        while right.nextMember(isUnordered: true) != nil { count -= 1 }
+        return count == 0
     }
 
     /// `nil` where there are several lines.
@@ -77,5 +132,42 @@ enum SelectingField {
     /// Whether both have the field, with values that mean the same, or neither has it.
     static func matches(_ canonicalName: String, _ stored: HTTPFields, _ presented: HTTPFields) -> Bool {
         normalized(canonicalName, in: stored) == normalized(canonicalName, in: presented)
+    }
+}
+
+extension OctetScanner {
+    /// The next list member without the whitespace around it; `nil` after the last.
+    ///
+    /// - Parameter isUnordered: of a field without quoted-strings: every comma ends a member.
+    fileprivate mutating func nextMember(isUnordered: Bool) -> Range<Int>? {
+        skipSeparators()
+        if isAtEnd { return nil }
+        let start = position
+        if isUnordered {
+            while let octet = current, octet != UInt8(ascii: ",") { advance() }
+        } else {
+            skipMember()
+        }
+        return octets.trimmed(start..<position)
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// The same octets but for case and whitespace.
+    fileprivate func isSameToken(_ range: Range<Int>, _ other: UnsafeBufferPointer<UInt8>, _ otherRange: Range<Int>)
+        -> Bool
+    {
+        var left = range.lowerBound
+        var right = otherRange.lowerBound
+        while true {
+            while left < range.upperBound, self[left].isWhitespace { left += 1 }
+            while right < otherRange.upperBound, other[right].isWhitespace { right += 1 }
+            if left == range.upperBound || right == otherRange.upperBound {
+                return left == range.upperBound && right == otherRange.upperBound
+            }
+            guard self[left].asciiLowercased == other[right].asciiLowercased else { return false }
+            left += 1
+            right += 1
+        }
     }
 }

@@ -61,11 +61,7 @@ private func requireSoundReuse(_ given: PolicyCase) {
     let vary = FieldNameList(.vary, in: stored.fields)
     let matches = policy.matchesVariant(stored, given.request)
     let sameVary = FieldNameList(.vary, in: given.response.headerFields)
-    // Where a quote is not closed, putting the members of these three in order changes what the next reader takes for one: such a response is never found again, which harms nobody.
-    let isUnclosed = [HTTPField.Name.acceptEncoding, .acceptLanguage, .acceptCharset].contains { name in
-        given.request.headerFields.octets(of: name).contains { $0.contains(UInt8(ascii: "\"")) }
-    }
-    if sameVary.names == vary.names, !isUnclosed {
+    if sameVary.names == vary.names {
         require(matches == !(vary.hasWildcard || vary.hasMalformedMember), "a response is not its request's variant")
     }
     let index = policy.selectVariant(from: [stored, stored], for: given.request, at: given.now)
