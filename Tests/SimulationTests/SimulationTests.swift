@@ -4,8 +4,8 @@ import Testing
 /// Random workloads that a seed decides, judged by an oracle of its own.
 ///
 /// A failure prints its seed. Replay it with `HOLDFAST_SEED=<seed> SWIFT_DETERMINISTIC_HASHING=1 swift test --filter SimulationTests`;
-/// `HOLDFAST_SEEDS=<count>` runs more of them (`make simulate SEEDS=<count>`); `HOLDFAST_TRACE=<file>` writes down what the origins and callers of the last
-/// failing run did.
+/// `HOLDFAST_SEEDS=<count>` runs more of them (`make simulate SEEDS=<count>`); `HOLDFAST_TRACE=<file>` writes down what origins and callers did in the last
+/// failing run.
 ///
 /// It can fail. Each of these changes to the engine was tried, and found by the fixed seeds, unless said otherwise:
 ///
@@ -25,6 +25,9 @@ import Testing
 /// | a stored response does not age | `Age` and `ttl` |
 /// | mode `offline` does not bound the preference | a socket in mode `offline` |
 /// | a body under way is joined however old | an answer that was there before |
+/// | nobody joins a fill | a group that makes more than one request |
+/// | a place at an origin is not given back | callers who wait until the end |
+/// | the wrong octets of a stored part are opened | not found by the fixed seeds |
 /// | a 304's private fields are kept | the store's content |
 /// | an error replaces a success stored meanwhile | the store's commits |
 @Suite struct SimulationTests {

@@ -86,14 +86,19 @@ struct Invalidation {
 }
 
 extension HTTPField.Name {
+    private static func named(_ name: String) -> HTTPField.Name {
+        guard let name = HTTPField.Name(name) else { preconditionFailure("'\(name)' is no field name.") }
+        return name
+    }
+
     /// The origin's own names: which answer a head is of, and which one brought the body.
-    static let sent = HTTPField.Name("X-Sent")!  // A valid name.
-    static let brought = HTTPField.Name("X-Body")!  // A valid name.
-    static let call = HTTPField.Name("X-Call")!  // A valid name.
-    static let qualified = HTTPField.Name("X-Qualified")!  // A valid name.
-    static let targeted = HTTPField.Name("CDN-Cache-Control")!  // A valid name.
-    static let groups = HTTPField.Name("Cache-Groups")!  // A valid name.
-    static let groupInvalidation = HTTPField.Name("Cache-Group-Invalidation")!  // A valid name.
+    static let sent = named("X-Sent")
+    static let brought = named("X-Body")
+    static let call = named("X-Call")
+    static let qualified = named("X-Qualified")
+    static let targeted = named("CDN-Cache-Control")
+    static let groups = named("Cache-Groups")
+    static let groupInvalidation = named("Cache-Group-Invalidation")
 }
 
 /// `Sun, 06 Nov 1994 08:49:37 GMT`, written by itself and not by what is tested. RFC 9110 §5.6.7
