@@ -26,7 +26,7 @@ import Testing
 /// | mode `offline` does not bound the preference | a socket in mode `offline` |
 /// | a body under way is joined however old | an answer that was there before |
 /// | nobody joins a fill | a group that makes more than one request |
-/// | a place at an origin is not given back | callers who wait until the end |
+/// | a place at an origin is not given back | found before a shutdown had a word of its own for who waits; not tried since |
 /// | the wrong octets of a stored part are opened | not found by the fixed seeds |
 /// | a 304's private fields are kept | the store's content |
 /// | an error replaces a success stored meanwhile | the store's commits |
