@@ -86,14 +86,19 @@ struct Invalidation {
 }
 
 extension HTTPField.Name {
+    private static func named(_ name: String) -> HTTPField.Name {
+        guard let name = HTTPField.Name(name) else { preconditionFailure("'\(name)' is no field name.") }
+        return name
+    }
+
     /// The origin's own names: which answer a head is of, and which one brought the body.
-    static let sent = HTTPField.Name.named("X-Sent")
-    static let brought = HTTPField.Name.named("X-Body")
-    static let call = HTTPField.Name.named("X-Call")
-    static let qualified = HTTPField.Name.named("X-Qualified")
-    static let targeted = HTTPField.Name.named("CDN-Cache-Control")
-    static let groups = HTTPField.Name.named("Cache-Groups")
-    static let groupInvalidation = HTTPField.Name.named("Cache-Group-Invalidation")
+    static let sent = named("X-Sent")
+    static let brought = named("X-Body")
+    static let call = named("X-Call")
+    static let qualified = named("X-Qualified")
+    static let targeted = named("CDN-Cache-Control")
+    static let groups = named("Cache-Groups")
+    static let groupInvalidation = named("Cache-Group-Invalidation")
 }
 
 /// `Sun, 06 Nov 1994 08:49:37 GMT`, written by itself and not by what is tested. RFC 9110 §5.6.7
@@ -118,12 +123,4 @@ func dateText(_ seconds: Int64) -> String {
     let name = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"][month]
     return
         "\(weekday), \(two(day + 1)) \(name) \(year) \(two(rest / 3600)):\(two(rest / 60 % 60)):\(two(rest % 60)) GMT"
-}
-
-extension HTTPField.Name {
-    /// A name that is a token, as every literal here is.
-    fileprivate static func named(_ name: String) -> HTTPField.Name {
-        guard let name = HTTPField.Name(name) else { preconditionFailure("'\(name)' is no field name.") }
-        return name
-    }
 }
