@@ -212,7 +212,7 @@ struct Exchange {
         case .shared(let head, let response, let reader, let isStoring):
             if isCollapsed, !engine.policy.matchesVariant(head, selecting) { return try await fetchAlone(fetcher) }
             outcome.isStored = isStoring && !isCollapsed
-            return network(response, reader.stream, head, outcome)
+            return network(isCollapsed ? asStored(response, head) : response, reader.stream, head, outcome)
         case .exclusive(let response, let responseTime):
             if let stale = await staleOnError(response.head.status) { return stale }
             let head = StoredResponseHead(
@@ -262,6 +262,12 @@ struct Exchange {
         }
     }
 
+    /// Another's answer as a stored response: without what is for that one alone, and with its age. RFC 9111 §5.2.2.4, §5.2.2.7
+    private func asStored(_ response: HTTPResponse, _ head: StoredResponseHead) -> HTTPResponse {
+        let age = engine.policy.currentAge(of: head, at: now)
+        return HTTPResponse(status: response.status, headerFields: engine.policy.servedFields(of: head, age: age))
+    }
+
     private func network(
         _ response: HTTPResponse,
         _ body: BodyStream,
@@ -272,7 +278,7 @@ struct Exchange {
             head: response,
             body: body,
             source: .network,
-            age: engine.policy.currentAge(of: head, at: head.responseTime).milliseconds,
+            age: engine.policy.currentAge(of: head, at: max(now, head.responseTime)).milliseconds,
             isStale: false,
             isValidated: false,
             stored: nil,
