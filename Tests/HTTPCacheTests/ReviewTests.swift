@@ -27,4 +27,38 @@ import Testing
         #expect(!follower.head.headerFields.contains(.setCookie))
         #expect(follower.head.headerFields[.age] == "5")
     }
+
+    /// A shared partition's response is other principals' too. Mutant: `isForOthers` is always `false`.
+    @Test(arguments: [HTTPRequest.Method.get, .head])
+    func aPrincipalsAnswerPlantsNoCookieInWhatOthersGet(method: HTTPRequest.Method) async throws {
+        let fixture = EngineFixture()
+        let fields: HTTPFields = [.eTag: "\"1\"", .setCookie: "sid=ann", .cacheControl: "max-age=60"]
+        let update = ScriptedTransport.Reply.status(method == .get ? .notModified : .ok, fields: fields)
+        fixture.transport.script(url, .fresh("one", etag: "\"1\""), update)
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(61))
+        try await fixture.get(method: method, principal: "ann")
+        let other = try await fixture.get(preference: .storedOnly)
+        #expect(other.text == "one")
+        #expect(!other.response.head.headerFields.contains(.setCookie))
+        #expect(fixture.transport.requests.count == 2)
+    }
+
+    @Test func a304ThatIsPrivateDoesNotFreshenWhatOthersGet() async throws {
+        let fixture = EngineFixture()
+        let fields: HTTPFields = [.eTag: "\"1\"", .cacheControl: "private, max-age=60"]
+        fixture.transport.script(
+            url,
+            .fresh("one", etag: "\"1\""),
+            .status(.notModified, fields: fields),
+            .ok("ann's", fields: fields)
+        )
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(61))
+        let ann = try await fixture.get(principal: "ann")
+        #expect(ann.text == "ann's")
+        let other = try await fixture.get(preference: .storedOnly)
+        #expect(other.text == "one")
+        #expect(other.response.isStale)
+    }
 }

@@ -137,7 +137,8 @@ struct Fetcher: Sendable {
             by: response,
             to: selecting,
             requestTime: context.requestTime,
-            responseTime: responseTime
+            responseTime: responseTime,
+            isForOthers: stored.key != key
         )
         switch update {
         case .freshen(let head): _ = await freshen(stored, head, context)

@@ -49,7 +49,9 @@ package struct FillContext: Sendable {
                     by: response,
                     requestTime: requestTime,
                     responseTime: responseTime,
-                    request: selecting
+                    request: selecting,
+                    // A shared partition's response is other principals' too.
+                    isForOthers: validating.key != key
                 )
             else {
                 // It may be about an entity tag of the caller's own, who then has what it needs.

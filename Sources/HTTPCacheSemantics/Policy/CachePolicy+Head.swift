@@ -24,13 +24,15 @@ extension CachePolicy {
     ///   - stored: a stored response of the request's key that ``matchesVariant(_:_:)`` the request.
     ///   - bodyLength: the stored body's length in octets.
     ///   - request: the HEAD, as its caller presented it.
+    ///   - isForOthers: see ``freshened(_:by:requestTime:responseTime:request:isForOthers:)``.
     public func headUpdate(
         of stored: StoredResponseHead,
         bodyLength: Int64,
         by response: HTTPResponse,
         to request: HTTPRequest,
         requestTime: Timestamp,
-        responseTime: Timestamp
+        responseTime: Timestamp,
+        isForOthers: Bool = false
     ) -> HeadUpdate {
         guard request.method == .head, response.status.code == 200 else { return .unrelated }
         let fields = response.headerFields
@@ -54,7 +56,8 @@ extension CachePolicy {
             with: fields,
             requestTime: requestTime,
             responseTime: responseTime,
-            request: request
+            request: request,
+            isForOthers: isForOthers
         )
         return updated.map(HeadUpdate.freshen) ?? .unrelated
     }
