@@ -61,4 +61,24 @@ import Testing
         #expect(other.text == "one")
         #expect(other.response.isStale)
     }
+
+    /// Mutant: `complete` asks only whether storing is forbidden.
+    @Test func aPrincipalsRestIsNotStoredWithWhatOthersGet() async throws {
+        let fixture = EngineFixture()
+        func part(_ text: String, _ range: String, _ cacheControl: String) -> ScriptedTransport.Reply {
+            let fields: HTTPFields = [.eTag: "\"1\"", .contentRange: "bytes " + range, .cacheControl: cacheControl]
+            return .status(.partialContent, text, fields: fields)
+        }
+        fixture.transport.script(
+            url,
+            part("he", "0-1/5", "max-age=60"),
+            part("llo", "2-4/5", "private, max-age=60"),
+            .ok("hello", fields: [.eTag: "\"1\"", .cacheControl: "private, max-age=60"])
+        )
+        try await fixture.get(url, [.range: "bytes=0-1"])
+        let ann = try await fixture.get(principal: "ann")
+        #expect(ann.text == "hello")
+        let shared = fixture.memory.all.filter { $0.key.components.partition == .shared }
+        #expect(shared.map(\.head.status.code) == [206])
+    }
 }

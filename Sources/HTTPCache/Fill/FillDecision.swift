@@ -145,8 +145,12 @@ package struct FillContext: Sendable {
         guard let combined = combined(stored, with: response, at: responseTime), combined.head.status == .ok else {
             return .askAgain
         }
-        // A rest that must not be stored is not put together with what is.
-        if case .forbidden = storability(of: whole) { return .askAgain }
+        switch storability(of: whole) {
+        // A rest that must not be stored is not put together with what is, nor one principal's with what others get.
+        case .forbidden: return .askAgain
+        case .principal where stored.key != key: return .askAgain
+        case .principal, .shared: break
+        }
         let head = withCallersExpiry(combined.head)
         return .complete(stored, combined, draft(head, in: stored.key, combined.length, at: responseTime))
     }
