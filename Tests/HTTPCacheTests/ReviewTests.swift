@@ -81,4 +81,14 @@ import Testing
         let shared = fixture.memory.all.filter { $0.key.components.partition == .shared }
         #expect(shared.map(\.head.status.code) == [206])
     }
+
+    /// RFC 9111 §3.5 is about `Authorization` alone. Mutant: `must-revalidate` excuses a cookie too.
+    @Test func whatACookieSelectedIsNotSharedForItsMustRevalidate() async throws {
+        let fixture = EngineFixture(kind: .shared)
+        let fields: HTTPFields = [.cacheControl: "max-age=60, must-revalidate"]
+        fixture.transport.script(url, .ok("ann's", fields: fields), .ok("nobody's", fields: fields))
+        try await fixture.get(url, [.cookie: "sid=ann"])
+        let other = try await fixture.get()
+        #expect(other.text == "nobody's")
+    }
 }

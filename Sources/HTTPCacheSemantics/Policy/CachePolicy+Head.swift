@@ -38,9 +38,10 @@ extension CachePolicy {
         let fields = response.headerFields
         if kind == .shared {
             let directives = directives(of: fields)
-            let hasCredentials =
-                request.headerFields.contains(.authorization) || request.headerFields.contains(.cookie)
-            if hasCredentials && !directives.allowsSharing && !directives.mustRevalidate { return .unrelated }
+            let hasCookie = request.headerFields.contains(.cookie)
+            let hasCredentials = hasCookie || request.headerFields.contains(.authorization)
+            let isExcused = directives.allowsSharing || (directives.mustRevalidate && !hasCookie)
+            if hasCredentials && !isExcused { return .unrelated }
         }
         guard hasMatchingValidators(stored, fields, received: responseTime) else { return .invalidate }
         switch ContentLength(fields) {
