@@ -91,4 +91,19 @@ import Testing
         let other = try await fixture.get()
         #expect(other.text == "nobody's")
     }
+
+    /// Mutant: what is found under an equivalent query answers whatever its own fields say.
+    @Test func aRuleOfOneResponseDoesNotCountForAnother() async throws {
+        let fixture = EngineFixture { $0.usesNoVarySearch = true }
+        let base = "https://a.example/list"
+        let rule = try #require(HTTPField.Name("No-Vary-Search"))
+        let ruled: HTTPFields = [.cacheControl: "max-age=60", rule: #"params=("user")"#]
+        fixture.transport.script(base + "?a=1&user=ann", .ok("public", fields: ruled))
+        fixture.transport.script(base + "?b=2", .fresh("for nobody"))
+        fixture.transport.script(base + "?b=2&user=ann", .fresh("for ann"))
+        try await fixture.get(base + "?a=1&user=ann")
+        try await fixture.get(base + "?b=2")
+        let ann = try await fixture.get(base + "?b=2&user=ann")
+        #expect(ann.text == "for ann")
+    }
 }

@@ -61,7 +61,7 @@ extension CacheEngine {
         if options.usesNoVarySearch {
             for target in targets {
                 let equivalents = await SearchRules(engine: self).equivalents(of: CacheKey(target: target))
-                scopes += equivalents.map { .target($0.components.target) }
+                scopes += equivalents.map { .target($0.key.components.target) }
             }
         }
         if options.usesCacheGroups {

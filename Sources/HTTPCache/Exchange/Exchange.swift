@@ -76,7 +76,9 @@ struct Exchange {
         let shared = key.inPartition(.shared)
         if shared != key { found += await lookup(shared) }
         guard engine.options.usesNoVarySearch else { return found }
-        for equivalent in await SearchRules(engine: engine).equivalents(of: key) { found += await lookup(equivalent) }
+        for (equivalent, rule) in await SearchRules(engine: engine).equivalents(of: key) {
+            found += await lookup(equivalent).filter { NoVarySearch($0.head.fields) == rule }
+        }
         return found
     }
 

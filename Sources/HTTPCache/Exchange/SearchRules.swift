@@ -11,14 +11,17 @@ struct SearchRules {
 
     private static let method = HTTPRequest.Method(rawValue: "NO-VARY-SEARCH")
 
-    /// The keys under which equivalent queries are stored: none where no rule is known, or it changes nothing.
-    func equivalents(of key: CacheKey) async -> [CacheKey] {
-        var result: [CacheKey] = []
+    /// The keys under which equivalent queries are stored, each with the rule by which they are equivalent: none where no rule is known, or it
+    /// changes nothing.
+    ///
+    /// A response that is found there answers only where it brought that rule itself: another's says nothing about it.
+    func equivalents(of key: CacheKey) async -> [(key: CacheKey, rule: NoVarySearch)] {
+        var result: [(key: CacheKey, rule: NoVarySearch)] = []
         for partition in key == key.inPartition(.shared) ? [key] : [key, key.inPartition(.shared)] {
             guard let rule = await rule(for: partition), let equivalent = Self.canonical(partition, by: rule),
                 equivalent != key
             else { continue }
-            result.append(equivalent)
+            result.append((equivalent, rule))
         }
         return result
     }
