@@ -106,4 +106,18 @@ import Testing
         let ann = try await fixture.get(base + "?b=2&user=ann")
         #expect(ann.text == "for ann")
     }
+
+    /// Mutant: no tag for responses with a rule: the invalidation looks for rules in one partition only.
+    @Test(arguments: ["ann", "bob"])
+    func anUnsafeRequestInvalidatesEquivalentQueriesInEveryPartition(principal: String) async throws {
+        let fixture = EngineFixture { $0.usesNoVarySearch = true }
+        let target = "https://a.example/list?utm=x&a=1"
+        let rule = try #require(HTTPField.Name("No-Vary-Search"))
+        let ruled: HTTPFields = [.cacheControl: "max-age=60", rule: #"params=("utm")"#]
+        fixture.transport.script(target, .ok("old", fields: ruled), .status(.ok), .ok("new", fields: ruled))
+        try await fixture.get(target, principal: "ann")
+        try await fixture.get(target, method: .post, principal: principal)
+        let ann = try await fixture.get(target, principal: "ann")
+        #expect(ann.text == "new")
+    }
 }

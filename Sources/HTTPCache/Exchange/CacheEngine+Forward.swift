@@ -59,10 +59,8 @@ extension CacheEngine {
         let targets = policy.invalidatedTargets(by: response, to: request, target: target)
         var scopes = targets.map(InvalidationScope.target)
         if options.usesNoVarySearch {
-            for target in targets {
-                let equivalents = await SearchRules(engine: self).equivalents(of: CacheKey(target: target))
-                scopes += equivalents.map { .target($0.key.components.target) }
-            }
+            // By their tag, because rules are known per partition, and the responses of all partitions are concerned.
+            scopes += targets.compactMap(\.searchTag).map(InvalidationScope.tag)
         }
         if options.usesCacheGroups {
             scopes += target.tags(ofGroups: policy.invalidatedGroups(by: response, to: request)).map(InvalidationScope.tag)

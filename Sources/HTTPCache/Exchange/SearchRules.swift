@@ -1,3 +1,4 @@
+import Crypto
 import HTTPCacheSemantics
 import HTTPTypes
 
@@ -76,5 +77,16 @@ struct SearchRules {
         let components = key.components
         guard let target = components.target.withQuery(rule.normalizedQuery(components.target.query)) else { return nil }
         return CacheKey(partition: components.partition, method: components.method, target: target)
+    }
+}
+
+extension TargetURI {
+    /// The tag of every response to this path, whatever its query, that brought a rule: what invalidates one of them invalidates them all.
+    ///
+    /// A digest, because a path may be longer than a tag.
+    var searchTag: String? {
+        guard let path = withQuery(nil) else { return nil }
+        let digest = SHA256.hash(data: Array(path.uri.utf8))
+        return "search " + digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 }

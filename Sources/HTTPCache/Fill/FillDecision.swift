@@ -186,10 +186,14 @@ package struct FillContext: Sendable {
         )
     }
 
-    /// The tags of a stored response: its cache groups. RFC 9875 §2
+    /// The tags of a stored response: its cache groups (RFC 9875 §2), and its path where equivalent queries share it.
     package func tags(of fields: HTTPFields) -> [String] {
-        guard options.usesCacheGroups else { return [] }
-        return key.components.target.tags(ofGroups: policy.groups(of: fields))
+        var tags: [String] = []
+        if options.usesCacheGroups { tags = key.components.target.tags(ofGroups: policy.groups(of: fields)) }
+        if options.usesNoVarySearch, !NoVarySearch(fields).isDefault, let tag = key.components.target.searchTag {
+            tags.append(tag)
+        }
+        return tags
     }
 
     private func explicitExpiry(at now: Timestamp) -> Timestamp? {
