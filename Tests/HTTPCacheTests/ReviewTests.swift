@@ -120,4 +120,19 @@ import Testing
         let ann = try await fixture.get(target, principal: "ann")
         #expect(ann.text == "new")
     }
+
+    /// Mutant: the request that is made again may be refused again: it is made for ever.
+    @Test func whatLooksWrongIsPassedOnWhereNothingCanStandIn() async throws {
+        let fixture = EngineFixture { $0.goodDataGuard = GoodDataGuard() }
+        let page: HTTPFields = [.contentType: "text/html", .cacheControl: "max-age=9"]
+        let portal = ScriptedTransport.Reply.ok("<html>", fields: page)
+        let good: HTTPFields = [.contentType: "application/json", .cacheControl: "max-age=60"]
+        fixture.transport.script(url, .ok("[1]", fields: good), portal, portal)
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(61))
+        fixture.store.fail([.openBody])
+        let answer = try await fixture.get()
+        #expect(answer.text == "<html>")
+        #expect(fixture.transport.unscripted.isEmpty)
+    }
 }

@@ -239,8 +239,10 @@ struct Exchange {
             return try await fetchAlone(fetcher.unconditional)
         case .refused:
             if let serve = machine.originLooksWrong(), let response = await self.serve(serve) { return response }
-            // Its body went while it was validated: once more, for the whole response.
-            return try await fetchAlone(fetcher.unconditional)
+            // Nothing can stand in (its body is gone, say): once more, and then the answer is this caller's whatever it looks like.
+            var again = fetcher.unconditional
+            again.fetch.mayStandIn = false
+            return try await fetchAlone(again)
         }
     }
 
