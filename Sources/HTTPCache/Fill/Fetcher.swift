@@ -44,12 +44,23 @@ struct Fetcher: Sendable {
         engine.fills.end(fill, key)
     }
 
+    /// What is sent. Interim responses go to the caller whose request it is, for as long as that waits.
+    private func sending(_ fill: Fill) -> TransportRequest {
+        var sending = request.sending(fetch.request)
+        if let inform = request.onInformational {
+            sending.onInformational = { [weak fill] interim in
+                if fill?.hasLeader == true { inform(interim) }
+            }
+        }
+        return sending
+    }
+
     private func fetch(_ fill: Fill, _ origin: Origin) async throws {
         let requestTime = engine.clock.now()
         let response: TransportResponse
         do {
             response = try await engine.send(
-                request.sending(fetch.request),
+                sending(fill),
                 to: origin,
                 probe: request.isReplayable ? request : nil
             )

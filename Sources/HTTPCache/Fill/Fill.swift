@@ -45,6 +45,8 @@ final class Fill: Sendable {
         /// Callers between ``Fill/join()`` and the end of ``Fill/answer(isLeader:)``.
         var memberCount = 0
         var isCancelled = false
+        /// The caller whose request is under way has its answer, or has gone.
+        var hasLeaderLeft = false
         /// Goes on although nobody waits.
         var isBackground = false
         /// Reads nothing, and keeps a body from being given up while members are on the way to it.
@@ -138,6 +140,9 @@ final class Fill: Sendable {
     /// Gives a place back without waiting for an answer.
     func leaveEarly() { leave(isLeader: false) }
 
+    /// Whether the caller whose request is under way waits for its head.
+    var hasLeader: Bool { state.withLock { !$0.hasLeaderLeft } }
+
     /// What the fetch came to, once it has.
     var published: Publication? { state.withLock { $0.publication } }
 
@@ -145,6 +150,7 @@ final class Fill: Sendable {
         // What is let go of here ends other things, and must not do so under the lock.
         let (task, _, _) = state.withLock { state -> (Task<Void, Never>?, SharedBodyReader?, Publication?) in
             state.memberCount -= 1
+            if isLeader { state.hasLeaderLeft = true }
             var dropped: Publication?
             if isLeader, case .unshared(let response, _)? = state.publication {
                 dropped = state.publication
