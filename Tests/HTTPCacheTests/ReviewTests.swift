@@ -175,6 +175,19 @@ import Testing
         while transport.count.withLock({ $0 }) < 2 || engine.fillCount > 0 { await Task.yield() }
         #expect(told.withLock { $0 } == 1)
     }
+
+    /// Mutant: `lateAnswer` asks the policy alone.
+    @Test(arguments: [CacheRequest.Preference.networkOnly, .networkFirst])
+    func whoWantsTheOriginAskedDoesNotJoinWhatItAnsweredBefore(preference: CacheRequest.Preference) async throws {
+        let fixture = EngineFixture()
+        let gate = Gate()
+        fixture.transport.script(url, .fresh("one", beforeEnd: gate), .fresh("two"))
+        let first = try await fixture.engine.respond(to: fixture.request())
+        let second = try await fixture.get(preference: preference)
+        gate.open()
+        #expect(second.text == "two")
+        _ = try await first.body.collect(upTo: 100)
+    }
 }
 
 /// Sends a 103 before each answer, late where there is a gate.

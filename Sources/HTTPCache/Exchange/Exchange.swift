@@ -171,8 +171,8 @@ struct Exchange {
     private func lateAnswer(of fill: Fill, _ fetcher: Fetcher) async throws -> CacheResponse? {
         if case .shared(let head, _, _)? = fill.published {
             switch engine.policy.reuse(of: head, for: request.head, at: now).decision {
-            case .fresh, .staleAllowed: break
-            case .staleWhileRevalidate, .validate:
+            case .fresh where !machine.asksOriginFirst, .staleAllowed where !machine.asksOriginFirst: break
+            case .fresh, .staleAllowed, .staleWhileRevalidate, .validate:
                 // Those who are reading go on; nobody else comes to it.
                 engine.fills.detach(fill, key)
                 fill.leaveEarly()

@@ -157,6 +157,9 @@ package struct ExchangeMachine: Sendable {
         )
     }
 
+    /// Whether what the origin has said before the request is no answer to it.
+    package var asksOriginFirst: Bool { preference == .networkFirst || preference == .networkOnly }
+
     /// Whether an origin that counts as away is left alone, instead of being asked each time.
     package var trustsBreaker: Bool { mode == .automatic }
 
