@@ -188,6 +188,26 @@ import Testing
         #expect(second.text == "two")
         _ = try await first.body.collect(upTo: 100)
     }
+
+    /// Mutant: `enter` without a limit in time: the second caller waits as long as the first one's body takes.
+    @Test func whoWaitsForAPlaceWaitsNoLongerThanTheHardTimeout() async throws {
+        let fixture = EngineFixture {
+            $0.inFlightLimit = 1
+            $0.hardTimeout = .seconds(10)
+        }
+        let gate = Gate()
+        fixture.transport.script(url, .fresh("one", beforeEnd: gate))
+        _ = try await fixture.engine.respond(to: fixture.request())
+        let second = Task { await fixture.failure("https://a.example/2") }
+        await fixture.sleeper.sleepers(atLeast: 1)
+        fixture.sleeper.advance(by: .seconds(10))
+        #expect(await second.value == .overloaded)
+        gate.open()
+        await fixture.untilIdle()
+        fixture.transport.script("https://a.example/3", .fresh("three"))
+        let third = try await fixture.get("https://a.example/3")
+        #expect(third.text == "three")
+    }
 }
 
 /// Sends a 103 before each answer, late where there is a gate.

@@ -20,7 +20,7 @@ extension CacheEngine {
         let response: TransportResponse
         do {
             let origin = Origin(target)
-            try await origins.enter(origin)
+            try await enter(origin)
             defer { origins.leave(origin) }
             response = try await send(request.sending(request.head), to: origin, probe: nil)
         } catch is OriginRegistry.Overload {

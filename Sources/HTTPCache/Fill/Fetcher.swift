@@ -30,7 +30,7 @@ struct Fetcher: Sendable {
     func run(_ fill: Fill, hasPlace: Bool = false) async {
         let origin = origin
         do {
-            if !hasPlace { try await engine.origins.enter(origin) }
+            if !hasPlace { try await engine.enter(origin) }
             // What is told next may come from this fetch; its place is free when all of it is stored.
             defer { engine.origins.leave(origin) }
             try await fetch(fill, origin)
