@@ -208,6 +208,21 @@ import Testing
         let third = try await fixture.get("https://a.example/3")
         #expect(third.text == "three")
     }
+
+    /// RFC 9111 §4: what may not be reused without validation answers no collapsed request. Mutant: it does.
+    @Test func whoWaitedForAnotherDoesNotGetItsNoCacheAnswer() async throws {
+        let fixture = EngineFixture(kind: .shared)
+        let gate = Gate()
+        let fields: HTTPFields = [.cacheControl: "no-cache"]
+        fixture.transport.script(url, .ok("token 1", fields: fields, beforeHead: gate), .ok("token 2", fields: fields))
+        let first = Task { try await fixture.get().text }
+        await fixture.transport.waitForRequests(1)
+        let second = Task { try await fixture.get().text }
+        for _ in 0..<100 { await Task.yield() }
+        gate.open()
+        #expect(try await first.value == "token 1")
+        #expect(try await second.value == "token 2")
+    }
 }
 
 /// Sends a 103 before each answer, late where there is a gate.

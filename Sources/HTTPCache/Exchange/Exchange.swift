@@ -212,7 +212,11 @@ struct Exchange {
         var outcome = CacheOutcome(forward: fetcher.fetch.reason, isCollapsed: isCollapsed)
         switch answer {
         case .shared(let head, let response, let reader, let isStoring):
-            if isCollapsed, !engine.policy.matchesVariant(head, selecting) { return try await fetchAlone(fetcher) }
+            if isCollapsed,
+                !engine.policy.matchesVariant(head, selecting) || !engine.policy.mayAnswerCollapsed(head)
+            {
+                return try await fetchAlone(fetcher)
+            }
             outcome.isStored = isStoring && !isCollapsed
             return network(isCollapsed ? asStored(response, head) : response, reader.stream, head, outcome)
         case .exclusive(let response, let responseTime):

@@ -55,6 +55,11 @@ extension CachePolicy {
         )
     }
 
+    /// Whether the response may answer requests that waited for another's: one that asks for validation before every reuse may not. RFC 9111 §4
+    public func mayAnswerCollapsed(_ stored: StoredResponseHead) -> Bool {
+        stored.explicitExpiry != nil || !directives(of: stored.fields).forbidsUnvalidatedUse
+    }
+
     /// The response's `immutable`: while it is fresh its origin will not change it, so eager refresh and background validation of it are wasted. RFC 8246 §2
     ///
     /// It changes nothing for a stale response, nor for a request that asks for validation.
