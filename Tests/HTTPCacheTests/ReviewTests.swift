@@ -223,6 +223,27 @@ import Testing
         #expect(try await first.value == "token 1")
         #expect(try await second.value == "token 2")
     }
+
+    /// Mutant: all partitions' responses are ranked together.
+    @Test func aPrincipalsOwnResponseGoesBeforeNobodys() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(url, .fresh("ann's", 10), .fresh("nobody's", 600))
+        try await fixture.get(principal: "ann")
+        fixture.clock.advance(by: .seconds(20))
+        try await fixture.get()
+        let ann = try await fixture.get(preference: .storedOnly, principal: "ann")
+        #expect(ann.text == "ann's")
+    }
+
+    @Test func whatIsForEverybodyIsRankedWithAPrincipalsOwn() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(url, .fresh("ann's", 10), .ok("all's", fields: [.cacheControl: "public, max-age=600"]))
+        try await fixture.get(principal: "ann")
+        fixture.clock.advance(by: .seconds(20))
+        try await fixture.get()
+        let ann = try await fixture.get(preference: .storedOnly, principal: "ann")
+        #expect(ann.text == "all's")
+    }
 }
 
 /// Sends a 103 before each answer, late where there is a gate.

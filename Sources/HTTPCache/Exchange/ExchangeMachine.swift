@@ -78,7 +78,7 @@ package struct ExchangeMachine: Sendable {
     package mutating func lookedUp(_ candidates: [StoredResponse]) -> Action {
         // What an earlier lookup found may be gone.
         selected = nil
-        guard let index = policy.selectVariant(from: candidates.map(\.head), for: selecting, at: now) else {
+        guard let index = select(candidates) else {
             return missed(candidates.isEmpty ? .uriMiss : .varyMiss)
         }
         let stored = candidates[index]
@@ -117,6 +117,22 @@ package struct ExchangeMachine: Sendable {
             return policy.isOnlyIfCached(request)
                 ? .refuse(notStored()) : .fetch(validation(of: stored, reason: .request))
         }
+    }
+
+    /// A principal's own stored response goes before one that is in the shared partition only because nobody in particular asked for it; one that is
+    /// meant for everybody is ranked with the principal's.
+    private func select(_ candidates: [StoredResponse]) -> Int? {
+        if let key = candidates.first?.key, candidates.contains(where: { $0.key != key }) {
+            let isOwn = candidates.map { $0.key.components.partition != .shared }
+            if isOwn.contains(true) {
+                let preferred = candidates.indices.filter { isOwn[$0] || policy.isForEverybody(candidates[$0].head) }
+                let index = policy.selectVariant(among: preferred.count, for: selecting, at: now) {
+                    candidates[preferred[$0]].head
+                }
+                if let index { return preferred[index] }
+            }
+        }
+        return policy.selectVariant(among: candidates.count, for: selecting, at: now) { candidates[$0].head }
     }
 
     /// The body of the stored response that was to be served is gone: the same question without it.

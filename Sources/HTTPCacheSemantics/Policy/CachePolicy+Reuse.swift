@@ -67,6 +67,11 @@ extension CachePolicy {
         directives(of: stored.fields).immutable
     }
 
+    /// Whether the response says that it is for everybody: `public` or `s-maxage`. RFC 9111 §5.2.2.9, §5.2.2.10
+    public func isForEverybody(_ stored: StoredResponseHead) -> Bool {
+        directives(of: stored.fields).allowsSharing
+    }
+
     /// The request wants a stored response or a 504, and no forwarding. RFC 9111 §5.2.1.7
     public func isOnlyIfCached(_ request: HTTPRequest) -> Bool {
         RequestDirectives(request.headerFields).onlyIfCached
