@@ -244,6 +244,23 @@ import Testing
         let ann = try await fixture.get(preference: .storedOnly, principal: "ann")
         #expect(ann.text == "all's")
     }
+
+    /// Mutant: only a success of the same variant keeps an error out.
+    @Test func anErrorForEveryVariantDoesNotHideOnesSuccess() async throws {
+        let fixture = EngineFixture()
+        let fields: HTTPFields = [.cacheControl: "max-age=600", .vary: "Accept-Language"]
+        fixture.transport.script(
+            url,
+            .ok("hello", fields: fields),
+            .status(.notFound, fields: [.cacheControl: "max-age=60"])
+        )
+        try await fixture.get(url, [.acceptLanguage: "en"])
+        fixture.clock.advance(by: .seconds(1))
+        try await fixture.get(url, [.acceptLanguage: "xx"])
+        let english = try await fixture.get(url, [.acceptLanguage: "en"])
+        #expect(english.text == "hello")
+        #expect(english.response.outcome.isHit)
+    }
 }
 
 /// Sends a 103 before each answer, late where there is a gate.

@@ -61,7 +61,8 @@ struct Exchange {
                     fence: fence,
                     storedSuccess: found.first {
                         $0.head.status.code < 400 && engine.policy.matchesVariant($0.head, selecting)
-                    }
+                    },
+                    storedVariants: found.filter { $0.head.status.code < 400 }
                 )
                 if let response = try await self.fetch(with: fetcher, seen: lookups < Self.lookupLimit ? seen : nil) {
                     return response

@@ -13,6 +13,8 @@ struct Fetcher: Sendable {
     let fence: InvalidationSequence
     /// The stored success for this key and variant.
     let storedSuccess: StoredResponse?
+    /// All stored successes for this key.
+    var storedVariants: [StoredResponse] = []
 
     /// The same fetch without the cache's validators.
     var unconditional: Fetcher {
@@ -83,6 +85,7 @@ struct Fetcher: Sendable {
             validating: fetch.validating,
             completing: fetch.completing,
             storedSuccess: storedSuccess,
+            storedVariants: storedVariants,
             mayStandIn: fetch.mayStandIn,
             requestTime: requestTime,
             policy: engine.policy,

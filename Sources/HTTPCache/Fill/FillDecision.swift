@@ -31,6 +31,8 @@ package struct FillContext: Sendable {
     package var completing: StoredResponse?
     /// The stored success for this key and variant, which an error must not replace.
     package var storedSuccess: StoredResponse?
+    /// All stored successes for this key.
+    package var storedVariants: [StoredResponse] = []
     /// Whether it may answer where the origin's answer looks wrong.
     package var mayStandIn = false
     package var requestTime: Timestamp
@@ -65,6 +67,12 @@ package struct FillContext: Sendable {
         case .forbidden(let refusal): return .passThrough(refusal)
         case .shared: partition = key.inPartition(.shared)
         case .principal: partition = key
+        }
+        // An error that is no variant among theirs would be selected in place of other variants' successes.
+        if response.status.code >= 400,
+            storedVariants.contains(where: { $0.head.fields[.vary] != response.headerFields[.vary] })
+        {
+            return .passThrough(nil)
         }
         // A stream of events has no end that a later reader could wait for.
         if response.isEndless { return .passThrough(nil) }
