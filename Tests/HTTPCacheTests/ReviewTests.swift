@@ -261,6 +261,26 @@ import Testing
         #expect(english.text == "hello")
         #expect(english.response.outcome.isHit)
     }
+
+    /// Mutant: `CombiningWriter.readBack` passes on what lies behind the part.
+    @Test func aReaderThatFellBehindGetsItsPartAndNoMore() async throws {
+        let fixture = EngineFixture()
+        let (length, rest) = (2_000_000, 100)
+        func part(_ range: Range<Int>) -> ScriptedTransport.Reply {
+            let name = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length + rest)"
+            let fields: HTTPFields = [.eTag: "\"1\"", .contentRange: name, .cacheControl: "max-age=60"]
+            let chunk = ByteBuffer(repeating: 0x61, count: range.count)
+            return .init(head: HTTPResponse(status: .partialContent, headerFields: fields), chunks: [chunk])
+        }
+        fixture.transport.script(url, part(length..<(length + rest)), part(0..<length))
+        try await fixture.get(url, [.range: "bytes=\(length)-\(length + rest - 1)"])
+        let request = try fixture.request(url, [.range: "bytes=0-\(length - 1)"])
+        let response = try await fixture.engine.respond(to: request)
+        await fixture.untilIdle()
+        #expect(fixture.memory.all.map(\.bodyLength) == [Int64(length + rest)])
+        let body = try await response.body.collect(upTo: 1 << 30)
+        #expect(body.readableBytes == length)
+    }
 }
 
 /// Sends a 103 before each answer, late where there is a gate.
