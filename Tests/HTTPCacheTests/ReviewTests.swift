@@ -281,6 +281,32 @@ import Testing
         let body = try await response.body.collect(upTo: 1 << 30)
         #expect(body.readableBytes == length)
     }
+
+    /// Mutant: the guard looks at an answer's length whatever its status.
+    @Test func anEmptyRedirectIsNotGuardedAgainst() async throws {
+        let fixture = EngineFixture { $0.goodDataGuard = GoodDataGuard() }
+        let moved: HTTPFields = [.cacheControl: "max-age=60", .location: "/new"]
+        fixture.transport.script(url, .fresh("one"), .status(.permanentRedirect, fields: moved))
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(61))
+        try await fixture.get()
+        let again = try await fixture.get()
+        #expect(again.response.head.status == .permanentRedirect)
+        #expect(again.response.outcome.isHit)
+    }
+
+    /// Portals forbid storing their page. Mutant: the guard is asked after storability.
+    @Test func aPortalsPageIsNotBelievedWhereItMustNotBeStored() async throws {
+        let fixture = EngineFixture { $0.goodDataGuard = GoodDataGuard() }
+        let good: HTTPFields = [.contentType: "application/json", .cacheControl: "max-age=60"]
+        let portal: HTTPFields = [.contentType: "text/html", .cacheControl: "no-store"]
+        fixture.transport.script(url, .ok("[1]", fields: good), .ok("<html>", fields: portal))
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(61))
+        let answer = try await fixture.get()
+        #expect(answer.text == "[1]")
+        #expect(answer.response.outcome.detail == .guarded)
+    }
 }
 
 /// Sends a 103 before each answer, late where there is a gate.

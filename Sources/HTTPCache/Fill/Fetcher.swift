@@ -262,7 +262,7 @@ struct Fetcher: Sendable {
             }
             // The store commits before the readers see the end: who has read a response whole finds it stored.
             if let writer, body.isStoring {
-                if let storedSuccess,
+                if response.head.status == .ok, let storedSuccess,
                     engine.options.goodDataGuard?.refuses(
                         length: received,
                         head.fields,

@@ -62,6 +62,12 @@ package struct FillContext: Sendable {
             return .freshen(validating, head: withCallersExpiry(head))
         }
         if let completing, response.status == .partialContent { return complete(completing, with: response, at: responseTime) }
+        // Asked before whether it may be stored: a captive portal forbids that for its page.
+        if mayStandIn, presented.head.method == .get, let storedSuccess, let guarding = options.goodDataGuard,
+            guarding.refuses(response, length: response.contentLength, replacing: storedSuccess)
+        {
+            return .refuse(replacing: storedSuccess)
+        }
         let partition: CacheKey
         switch storability(of: response) {
         case .forbidden(let refusal): return .passThrough(refusal)
