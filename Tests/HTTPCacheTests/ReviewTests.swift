@@ -307,6 +307,28 @@ import Testing
         #expect(answer.text == "[1]")
         #expect(answer.response.outcome.detail == .guarded)
     }
+
+    /// Mutant: a 304 claims nothing, so that an answer from before it is stored after it.
+    @Test func anOlderAnswerDoesNotTakeThePlaceOfWhatA304Confirmed() async throws {
+        let fixture = EngineFixture()
+        let gate = Gate()
+        fixture.transport.script(
+            url,
+            .fresh("one", etag: "\"1\""),
+            .fresh("old", etag: "\"0\"", beforeEnd: gate),
+            .status(.notModified, fields: [.eTag: "\"1\""])
+        )
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(61))
+        let slow = try await fixture.engine.respond(to: fixture.request(url, [.ifNoneMatch: "\"x\""]))
+        let confirmed = try await fixture.get()
+        #expect(confirmed.text == "one")
+        gate.open()
+        _ = try await slow.body.collect(upTo: 100)
+        await fixture.untilIdle()
+        let after = try await fixture.get(preference: .storedOnly)
+        #expect(after.text == "one")
+    }
 }
 
 /// Sends a 103 before each answer, late where there is a gate.

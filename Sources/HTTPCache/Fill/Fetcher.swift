@@ -93,6 +93,8 @@ struct Fetcher: Sendable {
         )
         switch context.decide(response.head, at: responseTime) {
         case .freshen(let stored, let head):
+            // An answer from before this one must not take the place of what it confirms.
+            _ = engine.fills.claimStoring(fill, key)
             let current = await freshen(stored, head, context)
             engine.fills.detach(fill, key)
             fill.publish(.validated(current))
