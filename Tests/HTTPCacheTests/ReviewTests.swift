@@ -329,6 +329,19 @@ import Testing
         let after = try await fixture.get(preference: .storedOnly)
         #expect(after.text == "one")
     }
+
+    /// RFC 9211 §2: what was not forwarded says no `fwd`. Mutant: `insteadOfAsking` gives the outcome of an asking.
+    @Test func whatTheThrottleAnswersWasNotForwarded() async throws {
+        let fixture = EngineFixture()
+        let fields: HTTPFields = [.cacheControl: "max-age=60, stale-if-error=86400"]
+        fixture.transport.script(url, .ok("old", fields: fields), .status(.internalServerError))
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(70))
+        let asked = try await fixture.get()
+        let throttled = try await fixture.get()
+        #expect(asked.response.outcome.forwardStatus == 500)
+        #expect(throttled.response.outcome.cacheStatus() == "holdfast; hit; ttl=-10; detail=stale-if-error")
+    }
 }
 
 /// Sends a 103 before each answer, late where there is a gate.

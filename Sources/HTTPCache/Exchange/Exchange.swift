@@ -97,7 +97,13 @@ struct Exchange {
         guard !request.isProbe else { return nil }
         switch engine.throttle.recent(key, at: now) {
         case .status(let code):
-            if let serve = machine.originAnswered(status: HTTPResponse.Status(code: code)) { return serve }
+            if var serve = machine.originAnswered(status: HTTPResponse.Status(code: code)) {
+                // Nothing is forwarded now. RFC 9211 §2
+                serve.outcome.isHit = true
+                serve.outcome.forward = nil
+                serve.outcome.forwardStatus = nil
+                return serve
+            }
         case .unreachable:
             if case .serve(let serve) = machine.originFailed(awayError) { return serve }
         case nil: break
