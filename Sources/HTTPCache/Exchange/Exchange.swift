@@ -163,6 +163,8 @@ struct Exchange {
         case .lookAgain: return nil
         case .closed: throw ExchangeError.shutDown(request.head)
         case .lead(let fill):
+            // The answer ends the probing, and must not end itself with it.
+            if request.isProbe { fill.keepGoing() }
             fill.start { await fetcher.run($0) }
             return try await answer(of: fill, fetcher, isCollapsed: false)
         case .joined(let fill, .early):
@@ -193,6 +195,7 @@ struct Exchange {
         guard let fill = engine.fills.admitAlone(key, fence: fetcher.fence) else {
             throw ExchangeError.shutDown(request.head)
         }
+        if request.isProbe { fill.keepGoing() }
         fill.start { await fetcher.run($0) }
         return try await answer(of: fill, fetcher, isCollapsed: false)
     }
