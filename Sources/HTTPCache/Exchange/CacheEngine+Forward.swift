@@ -27,6 +27,7 @@ extension CacheEngine {
             throw ExchangeError.overloaded(request.head, limit: options.waitingLimit)
         } catch {
             try Task.checkCancellation()
+            if error is CancellationError, fills.isClosed { throw ExchangeError.shutDown(request.head) }
             let machine = ExchangeMachine(
                 request: request,
                 selecting: request.head,
