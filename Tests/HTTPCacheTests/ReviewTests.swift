@@ -342,6 +342,34 @@ import Testing
         #expect(asked.response.outcome.forwardStatus == 500)
         #expect(throttled.response.outcome.cacheStatus() == "holdfast; hit; ttl=-10; detail=stale-if-error")
     }
+
+    /// The answer ends the probing. Mutant: a probe's fill does not go on when its caller leaves.
+    @Test func whatAProbeBringsIsStoredHoweverSlowTheStore() async throws {
+        let (transport, store, sleeper) = (ScriptedTransport(), SlowStore(), ManualDurationClock())
+        var options = EngineOptions()
+        options.hardTimeout = nil
+        let engine = CacheEngine(
+            store: store,
+            transport: transport,
+            credentialSecret: [UInt8](repeating: 7, count: 32),
+            options: options,
+            clock: ManualClock(),
+            sleeper: sleeper,
+            jitter: { 1 },
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        transport.script(url, .failure(.connect), .fresh("new"))
+        let request = try EngineFixture().request()
+        await #expect(throws: ExchangeError.self) { try await engine.respond(to: request) }
+        await sleeper.sleepers(atLeast: 1)
+        sleeper.advance(by: .seconds(1))
+        await transport.waitForRequests(2)
+        // The prober has long left when the store is ready.
+        for _ in 0..<1000 { await Task.yield() }
+        store.gate.open()
+        while engine.fillCount > 0 { await Task.yield() }
+        #expect(store.base.all.count == 1)
+    }
 }
 
 /// Sends a 103 before each answer, late where there is a gate.
@@ -373,5 +401,39 @@ private final class InformingTransport: Transport {
         request.onInformational?(HTTPResponse(status: .earlyHints))
         count.withLock { $0 += 1 }
         return TransportResponse(head: try next.withLock { $0 }.get(), body: BodyStream(ByteBuffer(string: "body")))
+    }
+}
+
+/// A store that begins to write when its gate opens.
+private final class SlowStore: ResponseStore {
+    let base = InMemoryResponseStore()
+    let gate = Gate()
+
+    var invalidationSequence: InvalidationSequence { base.invalidationSequence }
+    var changes: StoreChangeFeed { base.changes }
+
+    func resident(_ key: CacheKey) -> [StoredResponse]? { base.resident(key) }
+
+    func lookup(_ key: CacheKey) async throws -> [StoredResponse] { try await base.lookup(key) }
+
+    func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream? {
+        try await base.openBody(of: response, range: range)
+    }
+
+    func beginWrite(_ draft: ResponseDraft, fence: InvalidationSequence) async throws -> (any ResponseWriter)? {
+        try await gate.wait()
+        return try await base.beginWrite(draft, fence: fence)
+    }
+
+    func freshen(_ response: StoredResponse, with draft: ResponseDraft, fence: InvalidationSequence) async throws
+        -> StoredResponse?
+    {
+        try await base.freshen(response, with: draft, fence: fence)
+    }
+
+    func invalidate(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) async throws
+        -> InvalidationSequence
+    {
+        try await base.invalidate(scope, keepingForOffline: keepingForOffline, at: now)
     }
 }
