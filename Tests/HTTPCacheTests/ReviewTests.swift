@@ -370,6 +370,18 @@ import Testing
         while engine.fillCount > 0 { await Task.yield() }
         #expect(store.base.all.count == 1)
     }
+
+    /// RFC 9111 §5.2.1.7. Mutant: `refresh` without its question for `only-if-cached`.
+    @Test func whoAsksForTheStoreAloneCausesNoRefresh() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(url, .ok("old", fields: [.cacheControl: "max-age=60, stale-while-revalidate=600"]))
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(61))
+        let stale = try await fixture.get(url, [.cacheControl: "only-if-cached"])
+        await fixture.untilIdle()
+        #expect(stale.text == "old")
+        #expect(fixture.transport.requests.count == 1)
+    }
 }
 
 /// Sends a 103 before each answer, late where there is a gate.

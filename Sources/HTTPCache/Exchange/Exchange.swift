@@ -131,8 +131,8 @@ struct Exchange {
     /// Renews a stored response that was served, without anybody waiting for it.
     private func refresh(_ stored: StoredResponse, _ fence: InvalidationSequence) {
         let origin = Origin(key.components.target)
-        // Content that is read once is the caller's; an origin that fails or is busy is left alone.
-        guard request.isReplayable, engine.mode != .offline, engine.throttle.recent(key, at: now) == nil,
+        // Content that is read once is the caller's; an origin that fails or is busy is left alone. Who wants the store alone wants nothing sent.
+        guard request.isReplayable, !engine.policy.isOnlyIfCached(request.head), engine.mode != .offline, engine.throttle.recent(key, at: now) == nil,
             !engine.origins.isAway(origin), engine.origins.enterIfFree(origin)
         else { return }
         guard let fill = engine.fills.admitInBackground(key, fence: fence) else {
