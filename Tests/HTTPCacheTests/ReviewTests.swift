@@ -382,6 +382,24 @@ import Testing
         #expect(stale.text == "old")
         #expect(fixture.transport.requests.count == 1)
     }
+
+    /// Mutant: `originFailed` refuses with whatever error is the engine's own.
+    @Test func anOverloadIsAServerErrorToWhatIsStored() async throws {
+        let fixture = EngineFixture {
+            $0.inFlightLimit = 1
+            $0.waitingLimit = 0
+        }
+        let gate = Gate()
+        fixture.transport.script(url, .ok("old", fields: [.cacheControl: "max-age=60, stale-if-error=600"]))
+        fixture.transport.script("https://a.example/2", .fresh("two", beforeEnd: gate))
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(61))
+        _ = try await fixture.engine.respond(to: fixture.request("https://a.example/2"))
+        let stale = try await fixture.get()
+        gate.open()
+        #expect(stale.text == "old")
+        #expect(stale.response.outcome.cacheStatus() == "holdfast; hit; ttl=-1; detail=overloaded")
+    }
 }
 
 /// Sends a 103 before each answer, late where there is a gate.

@@ -142,7 +142,18 @@ package struct ExchangeMachine: Sendable {
 
     /// The origin gave no answer.
     package func originFailed(_ error: any Error) -> Action {
-        if let error = error as? ExchangeError { return .refuse(error) }
+        if let error = error as? ExchangeError {
+            // A cache that is overloaded would answer 503: what may stand in for that stands in here. RFC 5861 §4
+            guard error.code == .overloaded, var served = originAnswered(status: .serviceUnavailable) else {
+                return .refuse(error)
+            }
+            served.outcome = CacheOutcome(
+                isHit: true,
+                timeToLive: served.freshness.secondsToLive,
+                detail: .overloaded
+            )
+            return .serve(served)
+        }
         let transportError = error as? TransportError
         guard transportError?.code.isUnreachable == true else {
             return .refuse(
