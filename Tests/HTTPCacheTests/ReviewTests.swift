@@ -400,6 +400,22 @@ import Testing
         #expect(stale.text == "old")
         #expect(stale.response.outcome.cacheStatus() == "holdfast; hit; ttl=-1; detail=overloaded")
     }
+
+    /// Mutant: a part claims its key as a whole response does.
+    @Test func aPartThatIsStoredMeanwhileDoesNotKeepTheWholeOut() async throws {
+        let fixture = EngineFixture()
+        let gate = Gate()
+        let fields: HTTPFields = [.eTag: "\"1\"", .cacheControl: "max-age=60", .contentRange: "bytes 0-1/5"]
+        fixture.transport.script(url, .fresh("hello", etag: "\"1\"", beforeEnd: gate))
+        fixture.transport.script(url, .status(.partialContent, "he", fields: fields))
+        let whole = try await fixture.engine.respond(to: fixture.request())
+        try await fixture.get(url, [.range: "bytes=0-1"])
+        gate.open()
+        _ = try await whole.body.collect(upTo: 100)
+        await fixture.untilIdle()
+        let stored = try await fixture.get(preference: .storedOnly)
+        #expect(stored.text == "hello")
+    }
 }
 
 /// Sends a 103 before each answer, late where there is a gate.

@@ -272,7 +272,7 @@ struct Fetcher: Sendable {
                     ) == true
                 {
                     await writer.abandon()
-                } else if engine.fills.claimStoring(fill, key) {
+                } else if engine.fills.claimStoring(fill, key, isPart: head.status == .partialContent) {
                     _ = await engine.recovering("finish") { try await writer.finish() }
                 } else {
                     await writer.abandon()
