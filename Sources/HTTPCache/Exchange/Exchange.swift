@@ -131,7 +131,8 @@ struct Exchange {
     /// Renews a stored response that was served, without anybody waiting for it.
     private func refresh(_ stored: StoredResponse, _ fence: InvalidationSequence) {
         let origin = Origin(key.components.target)
-        // Content that is read once is the caller's; an origin that fails or is busy is left alone. Who wants the store alone wants nothing sent.
+        // Content that is read once is the caller's; an origin that fails or is busy is left alone, and so is every origin
+        // where the store alone was asked.
         guard request.isReplayable, !engine.policy.isOnlyIfCached(request.head), engine.mode != .offline, engine.throttle.recent(key, at: now) == nil,
             !engine.origins.isAway(origin), engine.origins.enterIfFree(origin)
         else { return }
