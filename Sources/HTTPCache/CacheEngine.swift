@@ -77,8 +77,11 @@ public final class CacheEngine: Sendable {
             let response = try await withSpan("cache exchange") { span in
                 span.attributes["http.request.method"] = request.head.method.rawValue
                 let response = try await exchange(request)
-                span.attributes["http.response.status_code"] = response.head.status.code
-                span.attributes["cache.status"] = response.outcome.cacheStatus()
+                // Its text is made for those who read it: this runs for every hit.
+                if span.isRecording {
+                    span.attributes["http.response.status_code"] = response.head.status.code
+                    span.attributes["cache.status"] = response.outcome.cacheStatus()
+                }
                 return response
             }
             metrics.record(response)

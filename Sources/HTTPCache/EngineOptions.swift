@@ -4,6 +4,8 @@ public struct EngineOptions: Sendable {
     /// in the background. `nil` waits (the default): this is the operator's permission to use stale responses. RFC 9111 §4.2.4
     public var softTimeout: Duration?
     /// How long an origin may take to send a response's head; then the request fails as one that timed out. `nil` leaves it to the transport.
+    ///
+    /// A request that waits for a place among those under way waits no longer than this either; then it is refused with 503.
     public var hardTimeout: Duration? = .seconds(60)
     /// The share of its freshness lifetime after which a stored response that is asked for is validated in the background, from 0 to 1.
     /// `nil`: not before it is stale. Responses that say `immutable` are left alone. RFC 8246

@@ -33,6 +33,27 @@ import Testing
         }
     }
 
+    /// One request, one answer: it is not sent again. Mutant: `makeReader` without `evenIfBroken`.
+    @Test func whatBrokeOffBeforeItsCallerWokeUpIsThatCallersAnswerAllTheSame() async throws {
+        let fill = Fill(fence: fence)
+        #expect(fill.join() && fill.join())
+        let body = SharedBody(length: 10, writer: nil) {}
+        fill.publish(.shared(head, response.head, body))
+        _ = await body.append(ByteBuffer(string: "some"))
+        body.finish(throwing: BodyStreamError.truncated(expected: 10, received: 4))
+        guard case .shared(_, _, let reader, _) = try await fill.answer(isLeader: true) else {
+            Issue.record("The leader was sent to ask again.")
+            return
+        }
+        var iterator = reader.stream.makeAsyncIterator()
+        #expect(try await iterator.next() == ByteBuffer(string: "some"))
+        await #expect(throws: BodyStreamError.self) { _ = try await iterator.next() }
+        guard case .released = try await fill.answer(isLeader: false) else {
+            Issue.record("A follower was given what broke off.")
+            return
+        }
+    }
+
     @Test func whenTheLeaderHasGoneItsAnswerGoesToNobody() async throws {
         let fill = Fill(fence: fence)
         #expect(fill.join() && fill.join())

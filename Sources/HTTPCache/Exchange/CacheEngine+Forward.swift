@@ -20,7 +20,7 @@ extension CacheEngine {
         let response: TransportResponse
         do {
             let origin = Origin(target)
-            try await origins.enter(origin)
+            try await enter(origin)
             defer { origins.leave(origin) }
             response = try await send(request.sending(request.head), to: origin, probe: nil)
         } catch is OriginRegistry.Overload {
@@ -61,10 +61,8 @@ extension CacheEngine {
         let targets = policy.invalidatedTargets(by: response, to: request, target: target)
         var scopes = targets.map(InvalidationScope.target)
         if options.usesNoVarySearch {
-            for target in targets {
-                let equivalents = await SearchRules(engine: self).equivalents(of: CacheKey(target: target))
-                scopes += equivalents.map { .target($0.components.target) }
-            }
+            // By their tag, because rules are known per partition, and the responses of all partitions are concerned.
+            scopes += targets.compactMap(\.searchTag).map(InvalidationScope.tag)
         }
         if options.usesCacheGroups {
             scopes += target.tags(ofGroups: policy.invalidatedGroups(by: response, to: request)).map(

@@ -7,7 +7,12 @@ extension Exchange {
     func serve(_ serve: ExchangeMachine.Serve, isValidated: Bool = false) async -> CacheResponse? {
         let policy = engine.policy
         let stored = serve.stored
-        let fields = policy.servedFields(of: stored.head, age: serve.freshness.age, isValidated: isValidated)
+        // What was validated for another's request is a stored response to this one.
+        let fields = policy.servedFields(
+            of: stored.head,
+            age: serve.freshness.age,
+            isValidated: isValidated && !serve.outcome.isCollapsed
+        )
         var head: HTTPResponse
         var body = BodyStream.empty
         // Conditions are evaluated before ranges. RFC 9110 §13.2.2

@@ -62,7 +62,8 @@ struct Exchange {
                     storedSuccess: found.first {
                         $0.head.status.code < 400 && engine.policy.matchesVariant($0.head, selecting)
                     },
-                    knowsStored: isWhole
+                    knowsStored: isWhole,
+                    storedVariants: found.filter { $0.head.status.code < 400 }
                 )
                 if let response = try await self.fetch(with: fetcher, seen: lookups < Self.lookupLimit ? seen : nil) {
                     return response
@@ -79,8 +80,8 @@ struct Exchange {
         let others = shared == key ? [] : await lookup(shared)
         var found = (own ?? []) + (others ?? [])
         if engine.options.usesNoVarySearch {
-            for equivalent in await SearchRules(engine: engine).equivalents(of: key) {
-                found += await lookup(equivalent) ?? []
+            for (equivalent, rule) in await SearchRules(engine: engine).equivalents(of: key) {
+                found += (await lookup(equivalent) ?? []).filter { NoVarySearch($0.head.fields) == rule }
             }
         }
         return (found, own != nil && others != nil)
@@ -100,7 +101,13 @@ struct Exchange {
         guard !request.isProbe else { return nil }
         switch engine.throttle.recent(key, at: now) {
         case .status(let code):
-            if let serve = machine.originAnswered(status: HTTPResponse.Status(code: code)) { return serve }
+            if var serve = machine.originAnswered(status: HTTPResponse.Status(code: code)) {
+                // Nothing is forwarded now. RFC 9211 §2
+                serve.outcome.isHit = true
+                serve.outcome.forward = nil
+                serve.outcome.forwardStatus = nil
+                return serve
+            }
         case .unreachable:
             if case .serve(let serve) = machine.originFailed(awayError) { return serve }
         case nil: break
@@ -162,6 +169,8 @@ struct Exchange {
         case .lookAgain: return nil
         case .closed: throw ExchangeError.shutDown(request.head)
         case .lead(let fill):
+            // The answer ends the probing, and must not end itself with it.
+            if request.isProbe { fill.keepGoing() }
             fill.start { await fetcher.run($0) }
             return try await answer(of: fill, fetcher, isCollapsed: false)
         case .joined(let fill):
@@ -178,6 +187,7 @@ struct Exchange {
         guard let fill = engine.fills.admitAlone(key, fence: fetcher.fence) else {
             throw ExchangeError.shutDown(request.head)
         }
+        if request.isProbe { fill.keepGoing() }
         fill.start { await fetcher.run($0) }
         return try await answer(of: fill, fetcher, isCollapsed: false)
     }
@@ -204,10 +214,14 @@ struct Exchange {
         var outcome = CacheOutcome(forward: fetcher.fetch.reason, isCollapsed: isCollapsed)
         switch answer {
         case .shared(let head, let response, let reader, let isStoring):
-            if isCollapsed, !engine.policy.matchesVariant(head, selecting) { return try await fetchAlone(fetcher) }
+            if isCollapsed,
+                !engine.policy.matchesVariant(head, selecting) || !engine.policy.mayAnswerCollapsed(head)
+            {
+                return try await fetchAlone(fetcher)
+            }
             outcome.isStored = isStoring && !isCollapsed
             if isCollapsed, head.responseTime < now { return joinedLate(response, reader.stream, head, outcome) }
-            return network(response, reader.stream, head, outcome)
+            return network(isCollapsed ? asStored(response, head) : response, reader.stream, head, outcome)
         case .exclusive(let response, let responseTime):
             if let stale = await staleOnError(response.head.status) { return stale }
             let head = StoredResponseHead(
@@ -232,8 +246,10 @@ struct Exchange {
             return try await fetchAlone(fetcher.unconditional)
         case .refused:
             if let serve = machine.originLooksWrong(), let response = await self.serve(serve) { return response }
-            // Its body went while it was validated: once more, for the whole response.
-            return try await fetchAlone(fetcher.unconditional)
+            // Nothing can stand in (its body is gone, say): once more, and then the answer is this caller's whatever it looks like.
+            var again = fetcher.unconditional
+            again.fetch.mayStandIn = false
+            return try await fetchAlone(again)
         }
     }
 
@@ -257,6 +273,12 @@ struct Exchange {
         }
     }
 
+    /// Another's answer as a stored response: without what is for that one alone, and with its age. RFC 9111 §5.2.2.4, §5.2.2.7
+    private func asStored(_ response: HTTPResponse, _ head: StoredResponseHead) -> HTTPResponse {
+        let age = engine.policy.currentAge(of: head, at: now)
+        return HTTPResponse(status: response.status, headerFields: engine.policy.servedFields(of: head, age: age))
+    }
+
     private func network(
         _ response: HTTPResponse,
         _ body: BodyStream,
@@ -267,7 +289,7 @@ struct Exchange {
             head: response,
             body: body,
             source: .network,
-            age: engine.policy.currentAge(of: head, at: head.responseTime).milliseconds,
+            age: engine.policy.currentAge(of: head, at: max(now, head.responseTime)).milliseconds,
             isStale: false,
             isValidated: false,
             stored: nil,

@@ -78,8 +78,7 @@ package struct ExchangeMachine: Sendable {
     package mutating func lookedUp(_ candidates: [StoredResponse]) -> Action {
         // What an earlier lookup found may be gone.
         selected = nil
-        let index = policy.selectVariant(among: candidates.count, for: selecting, at: now) { candidates[$0].head }
-        guard let index else {
+        guard let index = select(candidates) else {
             return missed(candidates.isEmpty ? .uriMiss : .varyMiss)
         }
         let stored = candidates[index]
@@ -120,6 +119,22 @@ package struct ExchangeMachine: Sendable {
         }
     }
 
+    /// A principal's own stored response goes before one that is in the shared partition only because nobody in particular asked for it; one that is
+    /// meant for everybody is ranked with the principal's.
+    private func select(_ candidates: [StoredResponse]) -> Int? {
+        if let key = candidates.first?.key, candidates.contains(where: { $0.key != key }) {
+            let isOwn = candidates.map { $0.key.components.partition != .shared }
+            if isOwn.contains(true) {
+                let preferred = candidates.indices.filter { isOwn[$0] || policy.isForEverybody(candidates[$0].head) }
+                let index = policy.selectVariant(among: preferred.count, for: selecting, at: now) {
+                    candidates[preferred[$0]].head
+                }
+                if let index { return preferred[index] }
+            }
+        }
+        return policy.selectVariant(among: candidates.count, for: selecting, at: now) { candidates[$0].head }
+    }
+
     /// The body of the stored response that was to be served is gone: the same question without it.
     package mutating func bodyGone(_ stored: StoredResponse, among candidates: [StoredResponse]) -> Action {
         lookedUp(candidates.filter { $0.id != stored.id })
@@ -127,7 +142,18 @@ package struct ExchangeMachine: Sendable {
 
     /// The origin gave no answer.
     package func originFailed(_ error: any Error) -> Action {
-        if let error = error as? ExchangeError { return .refuse(error) }
+        if let error = error as? ExchangeError {
+            // A cache that is overloaded would answer 503: what may stand in for that stands in here. RFC 5861 §4
+            guard error.code == .overloaded, var served = originAnswered(status: .serviceUnavailable) else {
+                return .refuse(error)
+            }
+            served.outcome = CacheOutcome(
+                isHit: true,
+                timeToLive: served.freshness.secondsToLive,
+                detail: .overloaded
+            )
+            return .serve(served)
+        }
         let transportError = error as? TransportError
         guard transportError?.code.isUnreachable == true else {
             return .refuse(
@@ -158,6 +184,9 @@ package struct ExchangeMachine: Sendable {
         )
     }
 
+    /// Whether what the origin has said before the request is no answer to it.
+    package var asksOriginFirst: Bool { preference == .networkFirst || preference == .networkOnly }
+
     /// Whether an origin that counts as away is left alone, instead of being asked each time.
     package var trustsBreaker: Bool { mode == .automatic }
 
@@ -180,7 +209,7 @@ package struct ExchangeMachine: Sendable {
 
     /// May a response that another request brought before this one came, and that is not stored yet, answer this one? RFC 9111 §4
     package func mayReuse(_ head: StoredResponseHead) -> Bool {
-        guard preference != .networkFirst, preference != .networkOnly else { return false }
+        guard !asksOriginFirst else { return false }
         return switch policy.reuse(of: head, for: request, at: now).decision {
         case .fresh, .staleAllowed: true
         case .staleWhileRevalidate, .validate: false
@@ -317,7 +346,7 @@ package struct ExchangeMachine: Sendable {
             code: .staleForbidden,
             message:
                 "The stored response for '\(request.redactedTarget)' may not be used without validation "
-                + "(\(directive == "cookie" ? "the request has a 'Cookie', and it was made for others" : "'\(directive)'")), "
+                + "('\(directive)'\(directive == "cookie" ? ": it was made for others" : "")), "
                 + "and the origin \(cause == nil ? "may not be asked" : "could not be reached").",
             status: 504,
             outcome: CacheOutcome(forward: .stale, detail: .offline),

@@ -1,3 +1,4 @@
+import Crypto
 import HTTPCacheSemantics
 import HTTPTypes
 
@@ -11,14 +12,17 @@ struct SearchRules {
 
     private static let method = HTTPRequest.Method(rawValue: "NO-VARY-SEARCH")
 
-    /// The keys under which equivalent queries are stored: none where no rule is known, or it changes nothing.
-    func equivalents(of key: CacheKey) async -> [CacheKey] {
-        var result: [CacheKey] = []
+    /// The keys under which equivalent queries are stored, each with the rule by which they are equivalent: none where no rule is known, or it
+    /// changes nothing.
+    ///
+    /// A response that is found there answers only where it brought that rule itself: another's says nothing about it.
+    func equivalents(of key: CacheKey) async -> [(key: CacheKey, rule: NoVarySearch)] {
+        var result: [(key: CacheKey, rule: NoVarySearch)] = []
         for partition in key == key.inPartition(.shared) ? [key] : [key, key.inPartition(.shared)] {
             guard let rule = await rule(for: partition), let equivalent = Self.canonical(partition, by: rule),
                 equivalent != key
             else { continue }
-            result.append(equivalent)
+            result.append((equivalent, rule))
         }
         return result
     }
@@ -75,5 +79,16 @@ struct SearchRules {
             return nil
         }
         return CacheKey(partition: components.partition, method: components.method, target: target)
+    }
+}
+
+extension TargetURI {
+    /// The tag of every response to this path, whatever its query, that brought a rule: what invalidates one of them invalidates them all.
+    ///
+    /// A digest, because a path may be longer than a tag.
+    var searchTag: String? {
+        guard let path = withQuery(nil) else { return nil }
+        let digest = SHA256.hash(data: Array(path.uri.utf8))
+        return "search " + digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 }

@@ -81,7 +81,11 @@ actor CombiningWriter: ResponseWriter {
     }
 
     func readBack(from offset: Int64) async throws -> ByteBuffer {
-        try await base.readBack(from: offset + shift)
+        var chunk = try await base.readBack(from: offset + shift)
+        // What is stored behind the part is not its readers'.
+        let rest = Int(clamping: received - offset)
+        if chunk.readableBytes > rest { chunk = chunk.readSlice(length: max(0, rest)) ?? ByteBuffer() }
+        return chunk
     }
 
     func finish() async throws -> StoredResponse? {

@@ -15,6 +15,8 @@ struct Fetcher: Sendable {
     let storedSuccess: StoredResponse?
     /// Whether the store could be asked for ``storedSuccess``.
     var knowsStored = true
+    /// All stored successes for this key.
+    var storedVariants: [StoredResponse] = []
 
     /// The same fetch without the cache's validators.
     var unconditional: Fetcher {
@@ -32,7 +34,7 @@ struct Fetcher: Sendable {
     func run(_ fill: Fill, hasPlace: Bool = false) async {
         let origin = origin
         do {
-            if !hasPlace { try await engine.origins.enter(origin) }
+            if !hasPlace { try await engine.enter(origin) }
             // What is told next may come from this fetch; its place is free when all of it is stored.
             defer { engine.origins.leave(origin) }
             try await fetch(fill, origin)
@@ -46,12 +48,23 @@ struct Fetcher: Sendable {
         engine.fills.end(fill, key)
     }
 
+    /// What is sent. Interim responses go to the caller whose request it is, for as long as that waits.
+    private func sending(_ fill: Fill) -> TransportRequest {
+        var sending = request.sending(fetch.request)
+        if let inform = request.onInformational {
+            sending.onInformational = { [weak fill] interim in
+                if fill?.hasLeader == true { inform(interim) }
+            }
+        }
+        return sending
+    }
+
     private func fetch(_ fill: Fill, _ origin: Origin) async throws {
         let requestTime = engine.clock.now()
         let response: TransportResponse
         do {
             response = try await engine.send(
-                request.sending(fetch.request),
+                sending(fill),
                 to: origin,
                 probe: request.isReplayable ? request : nil
             )
@@ -77,6 +90,7 @@ struct Fetcher: Sendable {
             completing: fetch.completing,
             storedSuccess: storedSuccess,
             knowsStored: knowsStored,
+            storedVariants: storedVariants,
             mayStandIn: fetch.mayStandIn,
             requestTime: requestTime,
             policy: engine.policy,
@@ -84,6 +98,8 @@ struct Fetcher: Sendable {
         )
         switch context.decide(response.head, at: responseTime) {
         case .freshen(let stored, let head):
+            // An answer from before this one must not take the place of what it confirms.
+            _ = engine.fills.claimStoring(fill, key)
             let current = await freshen(stored, head, context)
             engine.fills.detach(fill, key)
             fill.publish(.validated(current, isForAll: true))
@@ -148,7 +164,8 @@ struct Fetcher: Sendable {
             by: response,
             to: selecting,
             requestTime: context.requestTime,
-            responseTime: responseTime
+            responseTime: responseTime,
+            isForOthers: stored.key != key
         )
         switch update {
         case .freshen(let head):
@@ -293,7 +310,7 @@ struct Fetcher: Sendable {
                 if let storable, storable != received {
                     // A part that is not what it says it is helps nobody later. RFC 9110 §14.4
                     await writer.abandon()
-                } else if let storedSuccess,
+                } else if response.head.status == .ok, let storedSuccess,
                     engine.options.goodDataGuard?.refuses(
                         length: received,
                         head.fields,
@@ -301,7 +318,9 @@ struct Fetcher: Sendable {
                     ) == true
                 {
                     await writer.abandon()
-                } else if await mayTakeItsPlace(head), engine.fills.claimStoring(fill, key) {
+                } else if await mayTakeItsPlace(head),
+                    engine.fills.claimStoring(fill, key, isPart: head.status == .partialContent)
+                {
                     _ = await engine.recovering("finish") { try await writer.finish() }
                 } else {
                     await writer.abandon()

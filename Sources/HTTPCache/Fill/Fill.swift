@@ -45,6 +45,8 @@ final class Fill: Sendable {
         /// Callers between ``Fill/join()`` and the end of ``Fill/answer(isLeader:)``.
         var memberCount = 0
         var isCancelled = false
+        /// The caller whose request is under way has its answer, or has gone.
+        var hasLeaderLeft = false
         /// Goes on although nobody waits.
         var isBackground = false
         /// Reads nothing, and keeps a body from being given up while members are on the way to it.
@@ -130,10 +132,14 @@ final class Fill: Sendable {
         }
     }
 
+    /// Whether the caller whose request is under way waits for its head.
+    var hasLeader: Bool { state.withLock { !$0.hasLeaderLeft } }
+
     private func leave(isLeader: Bool) {
         // What is let go of here ends other things, and must not do so under the lock.
         let (task, _, _) = state.withLock { state -> (Task<Void, Never>?, SharedBodyReader?, Publication?) in
             state.memberCount -= 1
+            if isLeader { state.hasLeaderLeft = true }
             var dropped: Publication?
             if isLeader, case .unshared(let response, _)? = state.publication {
                 dropped = state.publication
@@ -167,8 +173,9 @@ extension Fill.State {
     fileprivate mutating func answer(isLeader: Bool) -> Result<Fill.Answer, any Error> {
         switch publication {
         case .shared(let head, let response, let body):
-            // A caller that comes when the body's beginning is gone asks on its own.
-            guard let reader = body.makeReader() else { return .success(.released(response.status)) }
+            // A caller that comes when the body's beginning is gone asks on its own. The one whose request it was has its answer in
+            // what came, also when that broke off before it woke up.
+            guard let reader = body.makeReader(evenIfBroken: isLeader) else { return .success(.released(response.status)) }
             return .success(.shared(head, response, reader, isStoring: body.isStoring))
         case .unshared(let response, let responseTime):
             guard isLeader else { return .success(.released(response.head.status)) }

@@ -35,6 +35,8 @@ package struct FillContext: Sendable {
     package var storedSuccess: StoredResponse?
     /// Whether the store could be asked for ``storedSuccess``: where it failed, there may be one.
     package var knowsStored = true
+    /// All stored successes for this key.
+    package var storedVariants: [StoredResponse] = []
     /// Whether it may answer where the origin's answer looks wrong.
     package var mayStandIn = false
     package var requestTime: Timestamp
@@ -53,7 +55,9 @@ package struct FillContext: Sendable {
                     by: response,
                     requestTime: requestTime,
                     responseTime: responseTime,
-                    request: selecting
+                    request: selecting,
+                    // A shared partition's response is other principals' too.
+                    isForOthers: validating.key != key
                 )
             else {
                 // It may be about an entity tag of the caller's own, who then has what it needs.
@@ -70,11 +74,23 @@ package struct FillContext: Sendable {
         if let completing, response.status == .partialContent {
             return complete(completing, with: response, at: responseTime)
         }
+        // Asked before whether it may be stored: a captive portal forbids that for its page.
+        if mayStandIn, presented.head.method == .get, let storedSuccess, let guarding = options.goodDataGuard,
+            guarding.refuses(response, length: response.contentLength, replacing: storedSuccess)
+        {
+            return .refuse(replacing: storedSuccess)
+        }
         let partition: CacheKey
         switch storability(of: response) {
         case .forbidden(let refusal): return .passThrough(refusal)
         case .shared: partition = key.inPartition(.shared)
         case .principal: partition = key
+        }
+        // An error that is no variant among theirs would be selected in place of other variants' successes.
+        if response.status.code >= 400,
+            storedVariants.contains(where: { $0.head.fields[.vary] != response.headerFields[.vary] })
+        {
+            return .passThrough(nil)
         }
         // A stream of events has no end that a later reader could wait for.
         if response.isEndless { return .passThrough(nil) }
@@ -227,10 +243,14 @@ package struct FillContext: Sendable {
         )
     }
 
-    /// The tags of a stored response: its cache groups. RFC 9875 §2
+    /// The tags of a stored response: its cache groups (RFC 9875 §2), and its path where equivalent queries share it.
     package func tags(of fields: HTTPFields) -> [String] {
-        guard options.usesCacheGroups else { return [] }
-        return key.components.target.tags(ofGroups: policy.groups(of: fields))
+        var tags: [String] = []
+        if options.usesCacheGroups { tags = key.components.target.tags(ofGroups: policy.groups(of: fields)) }
+        if options.usesNoVarySearch, !NoVarySearch(fields).isDefault, let tag = key.components.target.searchTag {
+            tags.append(tag)
+        }
+        return tags
     }
 
     private func explicitExpiry(at now: Timestamp) -> Timestamp? {

@@ -81,10 +81,12 @@ final class FillRegistry: Sendable {
     ///
     /// Fills of one key run side by side when requests differ (a conditional one, a variant) or after an invalidation; the slower, older
     /// answer must not take the place of the newer.
-    func claimStoring(_ fill: Fill, _ key: CacheKey) -> Bool {
+    ///
+    /// - Parameter isPart: it is a part (206), which may not take the place of a newer whole, but keeps no older whole out.
+    func claimStoring(_ fill: Fill, _ key: CacheKey, isPart: Bool = false) -> Bool {
         state.withLock { state in
             guard fill.number > state.active[key]?.stored ?? 0 else { return false }
-            state.active[key]?.stored = fill.number
+            if !isPart { state.active[key]?.stored = fill.number }
             return true
         }
     }

@@ -118,10 +118,12 @@ final class SharedBody: Sendable {
     // MARK: Reading
 
     /// A new reader at the beginning; `nil` when the beginning is gone, or the body has been given up or broke off.
-    func makeReader() -> SharedBodyReader? {
+    ///
+    /// - Parameter evenIfBroken: a body that broke off is read as far as it came.
+    func makeReader(evenIfBroken: Bool = false) -> SharedBodyReader? {
         let id: Int? = state.withLock { state in
             guard state.windowStart <= state.persisted, !state.isAbandoned else { return nil }
-            if case .failed = state.end { return nil }
+            if case .failed = state.end, !evenIfBroken { return nil }
             defer { state.nextReader += 1 }
             state.readers[state.nextReader] = Reader()
             return state.nextReader

@@ -28,6 +28,34 @@ extension CacheEngine {
         }
     }
 
+    /// Takes a place among the origin's requests under way, waiting for one no longer than a response's head may take.
+    ///
+    /// - Throws: ``OriginRegistry/Overload``, `CancellationError`.
+    func enter(_ origin: Origin) async throws {
+        if origins.enterIfFree(origin) { return }
+        guard let limit = options.hardTimeout else { return try await origins.enter(origin) }
+        let (origins, sleeper) = (origins, sleeper)
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                try await origins.enter(origin)
+                return true
+            }
+            group.addTask {
+                try await sleeper.sleep(for: limit)
+                return false
+            }
+            var hasEntered = false
+            var failure: any Error = OriginRegistry.Overload()
+            do { hasEntered = try await group.next() ?? false } catch { failure = error }
+            group.cancelAll()
+            // The place may have come in the very moment; one that is not taken here would be lost.
+            while let result = await group.nextResult() {
+                if case .success(true) = result { hasEntered = true }
+            }
+            if !hasEntered { throw failure }
+        }
+    }
+
     /// Sends a request that must have its response's head within the hard timeout.
     private func timed(_ request: TransportRequest) async throws -> TransportResponse {
         guard let limit = options.hardTimeout else { return try await transport.send(request) }

@@ -82,7 +82,11 @@ final class OriginRegistry: Sendable {
                 isConclusive: isConclusive,
                 threshold: options.breaker.failureThreshold
             )
-            if let probe { record.probe = probe }
+            if var probe {
+                // Interim responses to a probe are nobody's.
+                probe.onInformational = nil
+                record.probe = probe
+            }
             state.records[origin] = record
             return isOpening
         }

@@ -11,6 +11,8 @@ extension CachePolicy {
     ///
     /// - Parameter request: the request that was validated, as its caller presented it. With it, a 304 without any validator is refused where the caller's own
     ///   entity tags had been sent along: it may be about one of those.
+    /// - Parameter isForOthers: the stored response answers others than the principal whose request was validated. Then a `Set-Cookie` is stored
+    ///   only where it is for everybody in a private cache too, and a 304 that says `private` freshens nothing.
     /// - Returns: `nil` when the 304 is not about this stored response: its status is another, or a validator that it brings contradicts the stored one. One
     ///   without any validator is otherwise taken to be about it, because only this response's validators were sent.
     public func freshened(
@@ -18,7 +20,8 @@ extension CachePolicy {
         by notModified: HTTPResponse,
         requestTime: Timestamp,
         responseTime: Timestamp,
-        request: HTTPRequest? = nil
+        request: HTTPRequest? = nil,
+        isForOthers: Bool = false
     ) -> StoredResponseHead? {
         guard notModified.status.code == 304,
             isAbout(stored, notModified.headerFields, received: responseTime, request: request)
@@ -28,7 +31,8 @@ extension CachePolicy {
             with: notModified.headerFields,
             requestTime: requestTime,
             responseTime: responseTime,
-            request: request
+            request: request,
+            isForOthers: isForOthers
         )
     }
 
@@ -38,10 +42,13 @@ extension CachePolicy {
         with fields: HTTPFields,
         requestTime: Timestamp,
         responseTime: Timestamp,
-        request: HTTPRequest?
+        request: HTTPRequest?,
+        isForOthers: Bool
     ) -> StoredResponseHead? {
         guard stored.fields.count + fields.count < FieldRules.maximumCount else { return nil }
-        var update = storable(fields, directives(of: fields))
+        let directives = directives(of: fields)
+        if isForOthers, directives.isPrivate != .absent { return nil }
+        var update = storable(fields, directives)
         update.removeAll { field in
             FieldRules.isFixedByContent(field.name.canonicalName) || (request == nil && field.name == .vary)
         }
@@ -54,12 +61,13 @@ extension CachePolicy {
         let setsCookie = update.contains(.setCookie)
         // Appended without it first: whether it may stay depends on the directives of the whole.
         result.fields.append(contentsOf: update.filter { $0.name != .setCookie })
-        if setsCookie, kind == .private || (storesSetCookie && directives(of: result.fields).allowsSharing) {
+        let allowsSharing = self.directives(of: result.fields).allowsSharing
+        if setsCookie, kind == .private ? !isForOthers || allowsSharing : storesSetCookie && allowsSharing {
             result.fields.removeAll { $0.name == .setCookie }
             result.fields.append(contentsOf: update.filter { $0.name == .setCookie })
         }
         // One that says no `Cache-Control` leaves the stored one standing, and what that one calls private.
-        if kind == .shared, case .fields(let names) = directives(of: result.fields).isPrivate {
+        if kind == .shared, case .fields(let names) = self.directives(of: result.fields).isPrivate {
             let withheld = Set(names)
             result.fields.removeAll { withheld.contains($0.name.canonicalName) }
         }

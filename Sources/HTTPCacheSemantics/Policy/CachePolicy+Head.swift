@@ -24,21 +24,24 @@ extension CachePolicy {
     ///   - stored: a stored response of the request's key that ``matchesVariant(_:_:)`` the request.
     ///   - bodyLength: the stored body's length in octets.
     ///   - request: the HEAD, as its caller presented it.
+    ///   - isForOthers: see ``freshened(_:by:requestTime:responseTime:request:isForOthers:)``.
     public func headUpdate(
         of stored: StoredResponseHead,
         bodyLength: Int64,
         by response: HTTPResponse,
         to request: HTTPRequest,
         requestTime: Timestamp,
-        responseTime: Timestamp
+        responseTime: Timestamp,
+        isForOthers: Bool = false
     ) -> HeadUpdate {
         guard request.method == .head, response.status.code == 200 else { return .unrelated }
         let fields = response.headerFields
         if kind == .shared {
             let directives = directives(of: fields)
-            let hasCredentials =
-                request.headerFields.contains(.authorization) || request.headerFields.contains(.cookie)
-            if hasCredentials && !directives.allowsSharing && !directives.mustRevalidate { return .unrelated }
+            let hasCookie = request.headerFields.contains(.cookie)
+            let hasCredentials = hasCookie || request.headerFields.contains(.authorization)
+            let isExcused = directives.allowsSharing || (directives.mustRevalidate && !hasCookie)
+            if hasCredentials && !isExcused { return .unrelated }
         }
         guard hasMatchingValidators(stored, fields, received: responseTime) else { return .invalidate }
         switch ContentLength(fields) {
@@ -54,7 +57,8 @@ extension CachePolicy {
             with: fields,
             requestTime: requestTime,
             responseTime: responseTime,
-            request: request
+            request: request,
+            isForOthers: isForOthers
         )
         return updated.map(HeadUpdate.freshen) ?? .unrelated
     }

@@ -55,11 +55,21 @@ extension CachePolicy {
         )
     }
 
+    /// Whether the response may answer requests that waited for another's: one that asks for validation before every reuse may not. RFC 9111 §4
+    public func mayAnswerCollapsed(_ stored: StoredResponseHead) -> Bool {
+        stored.explicitExpiry != nil || !directives(of: stored.fields).forbidsUnvalidatedUse
+    }
+
     /// The response's `immutable`: while it is fresh its origin will not change it, so eager refresh and background validation of it are wasted. RFC 8246 §2
     ///
     /// It changes nothing for a stale response, nor for a request that asks for validation.
     public func isImmutable(_ stored: StoredResponseHead) -> Bool {
         directives(of: stored.fields).immutable
+    }
+
+    /// Whether the response says that it is for everybody: `public` or `s-maxage`. RFC 9111 §5.2.2.9, §5.2.2.10
+    public func isForEverybody(_ stored: StoredResponseHead) -> Bool {
+        directives(of: stored.fields).allowsSharing
     }
 
     /// The request wants a stored response or a 504, and no forwarding. RFC 9111 §5.2.1.7

@@ -64,7 +64,8 @@ extension CachePolicy {
         let code = response.status.code
         let directives = directives(of: response.headerFields)
         if let refusal = refusal(status: code) ?? refusal(directives, status: code) { return .forbidden(refusal) }
-        if RequestDirectives(request.headerFields).noStore { return .forbidden(.requestNoStore) }
+        let wishes = RequestDirectives(request.headerFields)
+        if wishes.noStore { return .forbidden(.requestNoStore) }
         let vary = FieldNameList(.vary, in: response.headerFields)
         if vary.hasWildcard || vary.hasMalformedMember { return .forbidden(.varyAny) }
 
@@ -81,7 +82,9 @@ extension CachePolicy {
         return audience(
             of: response,
             directives,
-            hasCredentials: hasCredentials || request.headerFields.contains(.authorization)
+            hasCredentials: hasCredentials || request.headerFields.contains(.authorization),
+            // §3.5 is about `Authorization`; no directive but those for everybody excuses a cookie.
+            mustRevalidateShares: request.headerFields.contains(.authorization) && !wishes.hasCookie
         )
     }
 
@@ -123,13 +126,15 @@ extension CachePolicy {
     private func audience(
         of response: HTTPResponse,
         _ directives: ResponseDirectives,
-        hasCredentials: Bool
+        hasCredentials: Bool,
+        mustRevalidateShares: Bool
     ) -> Storability {
         let allowsSharing = directives.allowsSharing
         let setsCookie = response.headerFields.contains(.setCookie)
         switch kind {
         case .shared:
-            if hasCredentials && !allowsSharing && !directives.mustRevalidate { return .forbidden(.authorization) }
+            let isExcused = allowsSharing || (mustRevalidateShares && directives.mustRevalidate)
+            if hasCredentials && !isExcused { return .forbidden(.authorization) }
             if setsCookie && !(storesSetCookie && allowsSharing) { return .forbidden(.setCookie) }
             return .shared
         case .private:

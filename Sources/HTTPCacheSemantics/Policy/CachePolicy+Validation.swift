@@ -42,7 +42,7 @@ extension CachePolicy {
 
     /// Whether a 304 confirms the copy that the caller itself holds: its `ETag` is one of the request's own `If-None-Match`. RFC 9111 §4.3.3
     ///
-    /// Asked when ``freshened(_:by:requestTime:responseTime:request:)`` says that the 304 is not about the stored response. It then goes to that caller as it is, and to nobody else.
+    /// Asked when ``freshened(_:by:requestTime:responseTime:request:isForOthers:)`` says that the 304 is not about the stored response. It then goes to that caller as it is, and to nobody else.
     /// Compared weakly (RFC 9110 §13.1.2). A 304 without a valid `ETag` answers nobody for certain.
     ///
     /// - Parameter request: as the caller presented it.
