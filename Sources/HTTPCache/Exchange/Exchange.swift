@@ -124,7 +124,8 @@ struct Exchange {
     private var awayError: TransportError {
         TransportError(
             code: .connect,
-            message: "'\(request.head.origin)' could not be reached lately and was not asked again; its return is being looked for."
+            message:
+                "'\(request.head.origin)' could not be reached lately and was not asked again; its return is being looked for."
         )
     }
 
@@ -133,7 +134,8 @@ struct Exchange {
         let origin = Origin(key.components.target)
         // Content that is read once is the caller's; an origin that fails or is busy is left alone, and so is every origin
         // where the store alone was asked.
-        guard request.isReplayable, !engine.policy.isOnlyIfCached(request.head), engine.mode != .offline, engine.throttle.recent(key, at: now) == nil,
+        guard request.isReplayable, !engine.policy.isOnlyIfCached(request.head), engine.mode != .offline,
+            engine.throttle.recent(key, at: now) == nil,
             !engine.origins.isAway(origin), engine.origins.enterIfFree(origin)
         else { return }
         guard let fill = engine.fills.admitInBackground(key, fence: fence) else {
