@@ -175,7 +175,9 @@ extension Fill.State {
         case .shared(let head, let response, let body):
             // A caller that comes when the body's beginning is gone asks on its own. The one whose request it was has its answer in
             // what came, also when that broke off before it woke up.
-            guard let reader = body.makeReader(evenIfBroken: isLeader) else { return .success(.released(response.status)) }
+            guard let reader = body.makeReader(evenIfBroken: isLeader) else {
+                return .success(.released(response.status))
+            }
             return .success(.shared(head, response, reader, isStoring: body.isStoring))
         case .unshared(let response, let responseTime):
             guard isLeader else { return .success(.released(response.head.status)) }
