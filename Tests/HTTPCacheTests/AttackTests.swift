@@ -183,7 +183,8 @@ import Testing
 
     /// A part from elsewhere than was asked for answers for what it is, never for what was asked for.
     ///
-    /// Mutant: `CachePolicy.selection` of a stored 206 without `held(by:)`.
+    /// Mutant: `CachePolicy.selection` of a stored 206 without `held(by:)`, and `Exchange.open` without the range: a store that is asked for
+    /// octets it does not have guards too.
     @Test func aPartFromElsewhereIsNotTakenForTheOneAskedFor() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, part("01234", "bytes 0-4/10"), part("56789", "bytes 5-9/10"))
