@@ -166,7 +166,7 @@ import Testing
         #expect(whole.text == "0123456789")
     }
 
-    /// Mutants: `Fetcher.store` without its comparison of `expected` and `received`; `partialStorability` without `Self.part(fields) != nil`.
+    /// Mutants: `Fetcher.store` without its comparison of `storable` and `received`; `partialStorability` without `Self.part(fields) != nil`.
     @Test(arguments: [
         ("bytes 0-4/10", "012"), ("bytes 0-4/10", "0123456"), ("bytes 4-0/10", "01234"), ("bytes 0-4/3", "01234"),
         ("bytes 0-4", "01234"), ("octets 0-4/10", "01234"), ("bytes */10", "01234"),
@@ -183,7 +183,8 @@ import Testing
 
     /// A part from elsewhere than was asked for answers for what it is, never for what was asked for.
     ///
-    /// Mutant: `CachePolicy.selection` of a stored 206 without `held(by:)`.
+    /// Mutant: `CachePolicy.selection` of a stored 206 without `held(by:)`, and `Exchange.open` without the range: a store that is asked for
+    /// octets it does not have guards too.
     @Test func aPartFromElsewhereIsNotTakenForTheOneAskedFor() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, part("01234", "bytes 0-4/10"), part("56789", "bytes 5-9/10"))
@@ -664,7 +665,7 @@ import Testing
 
     static let errors = [400, 401, 403, 404, 405, 410, 413, 414, 418, 429, 431, 451, 500, 501, 502, 503, 504, 599]
 
-    /// Mutant: `FillContext.decide` without `response.status.code >= 400`.
+    /// Mutant: `FillContext.decide` without `response.status.code >= 400`, and `Fetcher.store` without `mayTakeItsPlace`: each guards alone.
     @Test(arguments: errors)
     func anErrorLeavesWhatIsStored(status: Int) async throws {
         let error = ScriptedTransport.Reply.status(
@@ -750,7 +751,7 @@ import Testing
 
     /// The error was asked for before the good response was stored, and comes after it.
     ///
-    /// Mutant: `Fetcher.fetch` without `successStoredSince`.
+    /// Mutant: `Fetcher.store` without `mayTakeItsPlace`.
     @Test func anErrorThatWasAskedForEarlierLeavesWhatWasStoredMeanwhile() async throws {
         let fixture = EngineFixture()
         let (early, late) = (Gate(), Gate())

@@ -15,6 +15,7 @@ let settings: [SwiftSetting] = [
 
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
@@ -45,7 +46,7 @@ let package = Package(
         ),
         .target(
             name: "HoldfastTesting",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore],
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, nioPosix],
             swiftSettings: settings
         ),
         .testTarget(

@@ -80,8 +80,6 @@ struct Fetcher: Sendable {
         } else {
             engine.throttle.clear(key)
         }
-        var storedSuccess = storedSuccess
-        if storedSuccess == nil, response.head.status.code >= 400 { storedSuccess = await successStoredSince() }
         let context = FillContext(
             presented: request,
             selecting: selecting,
@@ -176,16 +174,6 @@ struct Fetcher: Sendable {
             _ = await freshen(stored, head, context)
         case .unrelated: break
         }
-    }
-
-    /// What another fetch has stored since this one's lookup: an error must not take its place either.
-    private func successStoredSince() async -> StoredResponse? {
-        var found = await engine.recovering("lookup") { try await engine.store.lookup(key) } ?? []
-        let shared = key.inPartition(.shared)
-        if shared != key {
-            found += await engine.recovering("lookup") { try await engine.store.lookup(shared) } ?? []
-        }
-        return found.first { $0.head.status.code < 400 && engine.policy.matchesVariant($0.head, selecting) }
     }
 
     // MARK: Bodies
