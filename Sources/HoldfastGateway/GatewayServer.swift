@@ -115,7 +115,8 @@ public final class GatewayServer: Sendable {
         let connections = connections
         return ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1024)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            // A port that was named may have connections of an earlier process in TIME_WAIT; a free one is to be nobody's.
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: service.configuration.port == 0 ? 0 : 1)
             .childChannelOption(.autoRead, value: false)
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)

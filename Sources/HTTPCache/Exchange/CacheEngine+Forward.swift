@@ -23,8 +23,8 @@ extension CacheEngine {
             try await enter(origin)
             defer { origins.leave(origin) }
             response = try await send(request.sending(request.head), to: origin, probe: nil)
-        } catch is OriginRegistry.Overload {
-            throw ExchangeError.overloaded(request.head, limit: options.waitingLimit)
+        } catch let overload as OriginRegistry.Overload {
+            throw ExchangeError.overloaded(request.head, overload, options)
         } catch {
             try Task.checkCancellation()
             // It waited for its turn when the cache was shut down.

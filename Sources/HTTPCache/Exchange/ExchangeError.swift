@@ -52,12 +52,20 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
         )
     }
 
-    static func overloaded(_ request: HTTPRequest, limit: Int) -> ExchangeError {
-        ExchangeError(
+    static func overloaded(
+        _ request: HTTPRequest,
+        _ overload: OriginRegistry.Overload,
+        _ options: EngineOptions
+    ) -> ExchangeError {
+        let why =
+            switch overload {
+            case .full: "\(options.waitingLimit) requests wait for '\(request.origin)' already"
+            case .waited(let limit):
+                "none of the \(options.inFlightLimit) requests under way to '\(request.origin)' ended within \(limit)"
+            }
+        return ExchangeError(
             code: .overloaded,
-            message:
-                "'\(request.origin)' has \(limit) requests waiting already; '\(request.redactedTarget)' was not sent. "
-                + "Try again later, or raise 'waitingLimit'.",
+            message: "'\(request.redactedTarget)' was not sent: \(why). Try again later, or raise 'inFlightLimit'.",
             status: 503,
             outcome: CacheOutcome(forward: .uriMiss, detail: .overloaded)
         )

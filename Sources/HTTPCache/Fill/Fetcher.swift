@@ -38,9 +38,9 @@ struct Fetcher: Sendable {
             // What is told next may come from this fetch; its place is free when all of it is stored.
             defer { engine.origins.leave(origin) }
             try await fetch(fill, origin)
-        } catch is OriginRegistry.Overload {
+        } catch let overload as OriginRegistry.Overload {
             engine.fills.detach(fill, key)
-            fill.publish(.failed(ExchangeError.overloaded(request.head, limit: engine.options.waitingLimit)))
+            fill.publish(.failed(ExchangeError.overloaded(request.head, overload, engine.options)))
         } catch {
             engine.fills.detach(fill, key)
             fill.publish(.failed(Task.isCancelled ? CancellationError() : error))

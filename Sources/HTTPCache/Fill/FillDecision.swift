@@ -56,8 +56,8 @@ package struct FillContext: Sendable {
                     requestTime: requestTime,
                     responseTime: responseTime,
                     request: selecting,
-                    // A shared partition's response is other principals' too.
-                    isForOthers: validating.key != key
+                    // In a private cache a shared partition's response is other principals' too.
+                    isForOthers: policy.kind == .private && validating.key != key
                 )
             else {
                 // It may be about an entity tag of the caller's own, who then has what it needs.

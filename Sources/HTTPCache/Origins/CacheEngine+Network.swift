@@ -45,7 +45,7 @@ extension CacheEngine {
                 return false
             }
             var hasEntered = false
-            var failure: any Error = OriginRegistry.Overload()
+            var failure: any Error = OriginRegistry.Overload.waited(limit)
             do { hasEntered = try await group.next() ?? false } catch { failure = error }
             group.cancelAll()
             // The place may have come in the very moment; one that is not taken here would be lost.

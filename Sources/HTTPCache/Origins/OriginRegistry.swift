@@ -155,7 +155,7 @@ final class OriginRegistry: Sendable {
                     if Task.isCancelled || state.isClosed { return .failure(CancellationError()) }
                     if state.enter(origin, limit: options.inFlightLimit) { return .success(()) }
                     guard state.records[origin, default: Record()].waiting.count < options.waitingLimit else {
-                        return .failure(Overload())
+                        return .failure(Overload.full)
                     }
                     state.records[origin, default: Record()].waiting[id] = continuation
                     state.records[origin, default: Record()].queue.append(id)
@@ -180,8 +180,12 @@ final class OriginRegistry: Sendable {
         next?.resume()
     }
 
-    /// Too many requests wait for one origin.
-    struct Overload: Error {}
+    /// Too many requests are under way to one origin, or wait for it.
+    enum Overload: Error {
+        case full
+        /// A place did not become free in time.
+        case waited(Duration)
+    }
 }
 
 extension OriginRegistry.State {

@@ -51,7 +51,6 @@ final class ScriptedOrigin: Sendable {
     static func start(_ answers: [Answer]) async throws -> ScriptedOrigin {
         let origin = ScriptedOrigin(answers)
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(RequestHandler(origin))

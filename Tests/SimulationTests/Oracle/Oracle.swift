@@ -81,7 +81,11 @@ struct Oracle {
                 report(call, "says the exchange failed, and it did not")
             }
         case .overloaded:
-            if world.configuration.options.waitingLimit > 100 { report(call, "refused as overloaded") }
+            let options = world.configuration.options
+            // Nobody waits for a place for longer than the hard timeout.
+            if options.waitingLimit > 100, options.inFlightLimit > 100 || options.hardTimeout == nil {
+                report(call, "refused as overloaded")
+            }
         default: report(call, "unexpected error")
         }
     }
