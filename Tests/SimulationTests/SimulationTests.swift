@@ -7,6 +7,8 @@ import Testing
 /// `HOLDFAST_SEEDS=<count>` runs more of them (`make simulate SEEDS=<count>`); `HOLDFAST_TRACE=<file>` writes down what origins and callers did in the last
 /// failing run.
 ///
+/// Each test runs in a process of its own: the runtime's hook (see ``SerialThread``) is one for a whole process, and what other tests do beside it must not reach in.
+///
 /// It can fail. Each of these changes to the engine was tried, and found by the fixed seeds, unless said otherwise:
 ///
 /// | Change | Found by |
@@ -43,10 +45,14 @@ import Testing
     }
 
     @Test func everyInvariantHoldsForEverySeed() async {
+        await #expect(processExitsWith: .success) { await Self.judgeEverySeed() }
+    }
+
+    private static func judgeEverySeed() async {
         var exchanges = 0
         var failed = 0
         let start = ContinuousClock.now
-        for seed in Self.seeds {
+        for seed in seeds {
             let report = await Simulation.run(seed: seed, exchanges: Self.exchanges)
             exchanges += report.exchanges
             guard !report.violations.isEmpty else { continue }
@@ -70,6 +76,10 @@ import Testing
     }
 
     @Test func theSameSeedIsTheSameRun() async {
+        await #expect(processExitsWith: .success) { await Self.compareTwoRuns() }
+    }
+
+    private static func compareTwoRuns() async {
         let first = await Simulation.run(seed: 7, exchanges: 100)
         let second = await Simulation.run(seed: 7, exchanges: 100)
         #expect(first.jobs == second.jobs)
@@ -79,6 +89,10 @@ import Testing
 
     /// The runs do what they are about: callers, requests, and stored responses that answer.
     @Test func theRunsHaveSomethingToJudge() async {
+        await #expect(processExitsWith: .success) { await Self.countWhatIsJudged() }
+    }
+
+    private static func countWhatIsJudged() async {
         var (exchanges, requests, hits) = (0, 0, 0)
         for seed in UInt64(100)..<105 {
             let report = await Simulation.run(seed: seed, exchanges: 100)

@@ -58,14 +58,24 @@ extension Exchange {
             guard let plan = engine.policy.multipartPlan(for: selection, of: stored.head, boundary: boundary) else {
                 return nil
             }
-            // Opened once now: what is damaged where reading begins is a miss, and not an answer that breaks off.
-            guard case .body(let first)? = plan.pieces.dropFirst().first, await open(stored, first) != nil else {
-                return nil
-            }
-            return plan.stream(of: stored, in: engine.store)
+            return await open(plan, of: stored)
         case .unsatisfiable: return .empty
         case .missing: return nil
         }
+    }
+
+    /// Every slice is opened now, so that none can be gone when its turn comes.
+    private func open(_ plan: MultipartPlan, of stored: StoredResponse) async -> BodyStream? {
+        var parts: [BodyStream.Part] = []
+        for piece in plan.pieces {
+            switch piece {
+            case .literal(let octets): parts.append(.buffer(octets))
+            case .body(let range):
+                guard let body = await open(stored, range) else { return nil }
+                parts.append(.stream(body))
+            }
+        }
+        return .concatenating(parts, length: plan.length)
     }
 
     private func open(_ stored: StoredResponse, _ range: Range<Int64>?) async -> BodyStream? {
@@ -77,26 +87,5 @@ extension Exchange {
         guard request.head.headerFields.contains(.range) else { return "" }
         let parts = (0..<2).map { _ in String(UInt64(engine.jitter() * 0x1p52), radix: 16) }
         return "holdfast-" + parts.joined(separator: "-")
-    }
-}
-
-extension MultipartPlan {
-    /// The plan's octets, its slices read from the store one after the other.
-    fileprivate func stream(of stored: StoredResponse, in store: any ResponseStore) -> BodyStream {
-        BodyStream.concatenating(
-            pieces.map { piece in
-                switch piece {
-                case .literal(let octets): .buffer(octets)
-                case .body(let range):
-                    .stream {
-                        guard let body = try await store.openBody(of: stored, range: range) else {
-                            throw BodyStreamError.truncated(expected: stored.bodyLength, received: range.lowerBound)
-                        }
-                        return body
-                    }
-                }
-            },
-            length: length
-        )
     }
 }

@@ -195,9 +195,9 @@ struct Exchange {
     private func answer(of fill: Fill, _ fetcher: Fetcher, isCollapsed: Bool) async throws -> CacheResponse {
         let answer: Fill.Answer
         do {
-            if let serve = machine.originIsSlow(), let limit = engine.options.softTimeout {
+            if machine.originIsSlow() != nil, let limit = engine.options.softTimeout {
                 guard let early = try await self.answer(of: fill, isLeader: !isCollapsed, within: limit) else {
-                    if let response = await self.serve(serve) { return response }
+                    if let response = await standIn({ $0.originIsSlow() }) { return response }
                     return try await fetchAlone(fetcher.unconditional)
                 }
                 answer = early
@@ -245,7 +245,7 @@ struct Exchange {
             if let response = await self.serve(serve, isValidated: true) { return response }
             return try await fetchAlone(fetcher.unconditional)
         case .refused:
-            if let serve = machine.originLooksWrong(), let response = await self.serve(serve) { return response }
+            if let response = await standIn({ $0.originLooksWrong() }) { return response }
             // Nothing can stand in (its body is gone, say): once more, and then the answer is this caller's whatever it looks like.
             var again = fetcher.unconditional
             again.fetch.mayStandIn = false
@@ -316,14 +316,27 @@ struct Exchange {
     }
 
     private func staleOnError(_ status: HTTPResponse.Status) async -> CacheResponse? {
-        guard let serve = machine.originAnswered(status: status) else { return nil }
-        return await self.serve(serve)
+        await standIn { $0.originAnswered(status: status) }
+    }
+
+    /// Serves what is stored in the origin's place. It may have been replaced since it was looked up: then what replaced it.
+    private func standIn(_ choose: (ExchangeMachine) -> ExchangeMachine.Serve?) async -> CacheResponse? {
+        guard let serve = choose(machine) else { return nil }
+        if let response = await self.serve(serve) { return response }
+        var machine = machine
+        _ = machine.lookedUp(await lookup().found)
+        guard let again = choose(machine) else { return nil }
+        return await self.serve(again)
     }
 
     private func originFailed(_ error: any Error) async throws -> CacheResponse {
+        if let response = await standIn({ if case .serve(let serve) = $0.originFailed(error) { serve } else { nil } }) {
+            return response
+        }
         switch machine.originFailed(error) {
-        case .serve(let serve):
-            if let response = await self.serve(serve) { return response }
+        case .refuse(let refusal): throw refusal
+        case .serve:
+            // It was there, and its body is not.
             throw ExchangeError(
                 code: .originUnreachable,
                 message: "\(error)",
@@ -331,7 +344,6 @@ struct Exchange {
                 outcome: CacheOutcome(forward: .uriMiss, detail: .offline),
                 cause: error
             )
-        case .refuse(let refusal): throw refusal
         case .fetch: throw error
         }
     }

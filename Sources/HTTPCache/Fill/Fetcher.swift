@@ -204,10 +204,9 @@ struct Fetcher: Sendable {
                         return fill.publish(.failed(error))
                     }
                 }
-                parts.append(.stream { body })
+                parts.append(.stream(body))
             case .received(let range):
-                let rest = response.body.dropping(range.lowerBound)
-                parts.append(.stream { rest })
+                parts.append(.stream(response.body.dropping(range.lowerBound)))
             }
         }
         var head = HTTPResponse(status: .ok, headerFields: combined.head.fields)

@@ -4,11 +4,10 @@ extension BodyStream {
     /// A part of a body that is put together.
     enum Part: Sendable {
         case buffer([UInt8])
-        /// Opened when its turn comes.
-        case stream(@Sendable () async throws -> BodyStream)
+        case stream(BodyStream)
     }
 
-    /// One part after the other, each opened when the one before it has been read.
+    /// One part after the other, each begun when the one before it has been read.
     ///
     /// - Parameter length: octets in all of them.
     static func concatenating(_ parts: [Part], length: Int64?) -> BodyStream {
@@ -22,7 +21,7 @@ extension BodyStream {
                     switch rest.popFirst() {
                     case .buffer(let octets):
                         if !octets.isEmpty { return ByteBuffer(bytes: octets) }
-                    case .stream(let open): current = try await open().makeAsyncIterator()
+                    case .stream(let body): current = body.makeAsyncIterator()
                     case nil: return nil
                     }
                 }

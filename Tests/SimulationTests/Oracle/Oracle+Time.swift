@@ -54,6 +54,8 @@ extension Oracle {
             if isGood, sawOriginAway(call) { return }
             let detail = response.outcome.detail?.description
             if detail == "stale-if-error", served.allowsStaleOnError(call), sawServerError(call) { return }
+            // Too many wait for the origin: the cache's own 503, for which the same may stand in. RFC 5861 §4
+            if detail == "overloaded", served.allowsStaleOnError(call) { return }
             let mayStandIn = mayBeStale && served.status < 400 && !served.isInvalidated
             if detail == "slow", mayStandIn, world.configuration.options.softTimeout != nil { return }
             if detail == "guarded", mayStandIn, world.configuration.options.goodDataGuard != nil { return }
