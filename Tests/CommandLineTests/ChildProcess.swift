@@ -28,10 +28,8 @@ final class ChildProcess: Sendable {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, output, 1)
         posix_spawn_file_actions_adddup2(&actions, error, 2)
-        #if canImport(Glibc)
-            // Sockets of other tests are none of its business: one that listens would go on listening in the child.
-            posix_spawn_file_actions_addclosefrom_np(&actions, 3)
-        #endif
+        // Sockets of other tests are none of its business: one that listens would go on listening in the child.
+        for descriptor in 3..<CInt(1024) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
