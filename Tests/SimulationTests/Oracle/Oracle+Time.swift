@@ -72,7 +72,8 @@ extension Oracle {
         guard last.fateTick < call.quiescentTick, last.fateAt < call.begunAt, last.call != call.number,
             !response.isValidated
         else { return }
-        if [.networkFirst, .networkOnly].contains(call.request.preference) {
+        let isStoredFirst = call.mode == .preferStored && call.request.preference == .networkFirst
+        if [.networkFirst, .networkOnly].contains(call.request.preference), !isStoredFirst {
             report(call, "joined the answer \(last.number) that was there before, and was to ask the origin")
         }
         // The origin had answered before this call came: that is reuse, and its rules are those of a stored response.
@@ -119,7 +120,8 @@ extension Oracle {
         case .all: return true
         case .target(let uri): return uri == resource.uri
         case .tag(let tag):
-            return world.configuration.options.usesCacheGroups
+            // An error of the resource is in none of its groups.
+            return world.configuration.options.usesCacheGroups && entry.fields[.groups] != nil
                 && resource.groups.contains { "group https://\(resource.host):443 \($0)" == tag }
         case .key(let uri, _):
             // Only what nobody else's key holds: asked by anybody.

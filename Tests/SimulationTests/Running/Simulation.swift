@@ -389,7 +389,12 @@ final class Simulation: @unchecked Sendable {
         }
         let answered = calls.filter { $0.response != nil }
         let after = world.log.count { $0.resource == number }
-        if !answered.isEmpty, after != 1 { world.report(calls[0], "\(after) requests for a group of \(calls.count)") }
+        // A no-cache answer is for its own caller alone. RFC 9111 §4
+        let isForAll = !answered.contains { call in
+            let fields = call.response?.head.headerFields ?? [:]
+            return [fields[.cacheControl], fields[.targeted]].contains { $0?.lowercased().contains("no-cache") == true }
+        }
+        if !answered.isEmpty, isForAll, after != 1 { world.report(calls[0], "\(after) requests for a group of \(calls.count)") }
         world.isCalm = false
         world.held[number] = nil
     }
