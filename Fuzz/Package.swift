@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The fuzzers: a package of their own, because '-sanitize=fuzzer' instruments everything it is built with, and because it needs next to nothing. The sources under test are linked into it. 'scripts/fuzz' builds and runs it.
+// The fuzzers: a package of their own, because '-sanitize=fuzzer' instruments everything it is built with, and because it needs little. The sources under test are linked into it. 'scripts/fuzz' builds and runs it.
 
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -13,6 +13,7 @@ let settings: [SwiftSetting] = [
 ]
 
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let structuredFields: Target.Dependency = .product(
     name: "RawStructuredFieldValues",
     package: "swift-http-structured-headers"
@@ -24,16 +25,18 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
     ],
     targets: [
         // Links to the sources of the main package.
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
         .target(name: "StoreCoding", dependencies: ["HTTPCacheSemantics", httpTypes], swiftSettings: settings),
+        .target(name: "HTTP1", dependencies: ["HTTPCacheSemantics", httpTypes, nioCore], swiftSettings: settings),
 
         .target(name: "CFuzzDriver"),
         .executableTarget(
             name: "fuzz",
-            dependencies: ["HTTPCacheSemantics", "StoreCoding", "CFuzzDriver", httpTypes],
+            dependencies: ["HTTPCacheSemantics", "StoreCoding", "HTTP1", "CFuzzDriver", httpTypes, nioCore],
             swiftSettings: settings
         ),
     ]

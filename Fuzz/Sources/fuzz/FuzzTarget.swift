@@ -21,6 +21,8 @@ struct FuzzTarget: Sendable {
         FuzzTarget(name: "ranges", run: ranges),
         FuzzTarget(name: "policy", run: policy),
         FuzzTarget(name: "stored-head", run: storedHead),
+        FuzzTarget(name: "http1-request", run: requests),
+        FuzzTarget(name: "http1-response", run: responses),
     ]
 
     /// The one that the first argument names; static, because the driver's callback is a C function and captures nothing.

@@ -1,0 +1,237 @@
+import HTTPTypes
+import NIOCore
+
+@testable import HTTP1
+
+/// HTTP/1 requests as a client sends them: read in the same way however they are cut, within the limits, and the same when written again.
+func requests(_ input: UnsafeBufferPointer<UInt8>) {
+    let octets = Array(input)
+    var limits = MessageLimits()
+    let events = RequestDecoder(limits: limits).events(octets, limits: limits)
+    checkLimits(events, limits) { $0.method.rawValue.utf8.count + $0.target.utf8.count }
+    limits = .narrow
+    let narrow = RequestDecoder(limits: limits).events(octets, limits: limits)
+    checkLimits(narrow, limits) { $0.method.rawValue.utf8.count + $0.target.utf8.count }
+    checkRefusal(narrow, events)
+
+    let complete = checkOrder(events)
+    var written = ByteBuffer()
+    var expected: RequestDecoder.Events = []
+    var framing = Framing.none
+    for event in complete {
+        switch event {
+        case .head(let read):
+            checkFraming(read.head.framing, read.head.fields)
+            var head = read.head
+            head.fields = head.fieldsWithHost
+            head.authority = head.authority ?? "example.org"
+            written.writeRequestLine(head.method, head.target)
+            written.writeFields(head.fields)
+            written.writeEndOfHead()
+            framing = head.framing
+            expected.append(.head(ExactHead(head, head.fields)))
+        default:
+            written.write(event, framing)
+            expected.append(event)
+        }
+    }
+    var again = RequestDecoder(limits: .wide).events([Array(written.readableBytesView)[...]], limits: .wide)
+    for (index, event) in again.enumerated() where expected.indices.contains(index) {
+        guard case .head(var new) = event, case .head(let old) = expected[index], old.head.minorVersion == 0 else {
+            continue
+        }
+        // All is written as HTTP/1.1, where these mean something else.
+        new.head.minorVersion = 0
+        new.head.isKeptAlive = old.head.isKeptAlive
+        new.head.expectsContinue = old.head.expectsContinue
+        again[index] = .head(new)
+    }
+    require(again == expected, "\(expected) becomes \(again)")
+}
+
+/// HTTP/1 responses as an origin sends them, to GET and to HEAD; the claims are those of ``requests(_:)``.
+func responses(_ input: UnsafeBufferPointer<UInt8>) {
+    let octets = Array(input)
+    for method in [HTTPRequest.Method.get, .head] {
+        var limits = MessageLimits()
+        let events = ResponseDecoder(method: method, limits: limits).events(octets, limits: limits)
+        checkLimits(events, limits) { $0.response.status.reasonPhrase.unicodeScalars.count }
+        limits = .narrow
+        let narrow = ResponseDecoder(method: method, limits: limits).events(octets, limits: limits)
+        checkLimits(narrow, limits) { $0.response.status.reasonPhrase.unicodeScalars.count }
+        checkRefusal(narrow, events)
+
+        let complete = checkOrder(events)
+        require(complete.count { $0 == .end } <= 1, "one response ends twice")
+        var written = ByteBuffer()
+        var framing = Framing.none
+        for event in complete {
+            switch event {
+            case .interim(let read), .head(let read):
+                if case .head = event {
+                    let hasNone = method == .head || [204, 304].contains(read.head.response.status.code)
+                    if hasNone {
+                        require(read.head.framing == .none, "there is content where there is none")
+                    } else {
+                        checkFraming(read.head.framing, read.head.response.headerFields)
+                    }
+                }
+                written.writeStatusLine(read.head.response.status)
+                written.writeFields(read.head.response.headerFields)
+                written.writeEndOfHead()
+                framing = read.head.framing
+            default:
+                written.write(event, framing)
+            }
+        }
+        guard complete.last == .end else { continue }
+        var again = ResponseDecoder(method: method, limits: .wide)
+            .events([Array(written.readableBytesView)[...]], limits: .wide)
+        for (index, event) in again.enumerated() where complete.indices.contains(index) {
+            switch (event, complete[index]) {
+            case (.interim(let new), .interim(let old)): again[index] = .interim(new.asWritten(for: old))
+            case (.head(let new), .head(let old)): again[index] = .head(new.asWritten(for: old))
+            default: break
+            }
+        }
+        require(again == complete, "\(complete) becomes \(again)")
+    }
+}
+
+// MARK: - Claims
+
+/// Heads are no larger, and interim responses no more, than the limits have it.
+private func checkLimits<Head>(
+    _ events: [Decoded<ExactHead<Head>>],
+    _ limits: MessageLimits,
+    startLine: (Head) -> Int
+) {
+    var interim = 0
+    for event in events {
+        switch event {
+        case .interim(let head), .head(let head):
+            require(startLine(head.head) <= limits.startLine, "a start line is longer than the limit")
+            require(head.fields.count <= limits.fieldCount, "\(head.fields.count) fields are more than the limit")
+            require(head.fieldOctets <= limits.fieldBlock, "fields of \(head.fieldOctets) octets are over the limit")
+            if case .interim = event { interim += 1 }
+        case .content, .end, .refused: break
+        }
+    }
+    require(interim <= limits.interimResponses, "\(interim) interim responses are more than the limit")
+}
+
+/// Narrower limits refuse, and change nothing else.
+private func checkRefusal<Head>(_ narrow: [Decoded<ExactHead<Head>>], _ events: [Decoded<ExactHead<Head>>]) {
+    if case .refused(let refusal) = narrow.last, refusal.isOfLimit { return }
+    require(narrow == events, "with narrow limits \(narrow), without \(events)")
+}
+
+/// Interim heads, a head, content, an end, from the beginning again; answers what is complete.
+private func checkOrder<Head>(_ events: [Decoded<ExactHead<Head>>]) -> [Decoded<ExactHead<Head>>] {
+    var isInside = false
+    var end = 0
+    for (index, event) in events.enumerated() {
+        switch event {
+        case .interim: require(!isInside, "an interim response is inside a message")
+        case .head:
+            require(!isInside, "a head is inside a message")
+            isInside = true
+        case .content: require(isInside, "content has no head")
+        case .end:
+            require(isInside, "an end has no head")
+            isInside = false
+            end = index + 1
+        case .refused: require(index == events.count - 1, "something follows a refusal")
+        }
+    }
+    return Array(events[..<end])
+}
+
+/// One field at most delimits content, and says what was made of it.
+private func checkFraming(_ framing: Framing, _ fields: HTTPFields) {
+    let lengths = fields[fields: .contentLength].map { $0.value }
+    let codings = fields[fields: .transferEncoding]
+    require(lengths.count <= 1 && (lengths.isEmpty || codings.isEmpty), "a head has more than one framing")
+    switch framing {
+    case .length(let length):
+        require(lengths.first.flatMap(Int64.init) == length, "a length of \(lengths) is \(length)")
+    case .chunked: require(!codings.isEmpty, "content is chunked and nothing says so")
+    case .none, .untilClose: require(lengths.isEmpty && codings.isEmpty, "a head's framing is left out")
+    }
+}
+
+// MARK: - Writing
+
+extension RequestHead {
+    /// The fields with the authority as `Host`, where that was, or else at the end.
+    fileprivate var fieldsWithHost: HTTPFields {
+        let host = HTTPField.Name(token: "Host")
+        var changed = HTTPFields()
+        for field in fields {
+            let value = field.name == host ? authority : nil
+            changed.append(value.map { HTTPField(name: field.name, value: $0) } ?? field)
+        }
+        if !changed.contains(host) { changed.append(HTTPField(name: host, value: authority ?? "example.org")) }
+        return changed
+    }
+}
+
+extension ByteBuffer {
+    /// Content, or its end.
+    fileprivate mutating func write<Head>(_ event: Decoded<ExactHead<Head>>, _ framing: Framing) {
+        switch (event, framing) {
+        case (.content(let octets), .chunked): writeImmutableBuffer(.chunk(ByteBuffer(bytes: octets)))
+        case (.content(let octets), _): writeBytes(octets)
+        case (.end, .chunked): writeImmutableBuffer(Self.lastChunk)
+        default: break
+        }
+    }
+}
+
+extension ExactHead<ResponseHead> {
+    /// The same but for what writing changes: the version is 1.1, and where there was no phrase there is the registered one.
+    fileprivate func asWritten(for old: Self) -> Self {
+        var changed = self
+        if old.head.minorVersion == 0 {
+            changed.head.minorVersion = 0
+            changed.head.isKeptAlive = old.head.isKeptAlive
+        }
+        if old.phrase.isEmpty {
+            changed.phrase = ""
+            changed.head.response.status = old.head.response.status
+        }
+        return changed
+    }
+}
+
+// MARK: - Decoders
+
+extension RequestDecoder: MessageDecoding {
+    mutating func closeInput() {}
+
+    mutating func decoded() throws(MessageRefusal) -> Decoded<ExactHead<RequestHead>>? {
+        switch try next() {
+        case .head(let head): .head(ExactHead(head, head.fields))
+        case .body(let octets): .content(Array(octets.readableBytesView))
+        case .end: .end
+        case nil: nil
+        }
+    }
+}
+
+extension ResponseDecoder: MessageDecoding {
+    mutating func decoded() throws(MessageRefusal) -> Decoded<ExactHead<ResponseHead>>? {
+        switch try next() {
+        case .interim(let response):
+            .interim(exact(ResponseHead(response: response, minorVersion: 1, framing: .none, isKeptAlive: true)))
+        case .head(let head): .head(exact(head))
+        case .body(let octets): .content(Array(octets.readableBytesView))
+        case .end: .end
+        case nil: nil
+        }
+    }
+
+    private func exact(_ head: ResponseHead) -> ExactHead<ResponseHead> {
+        ExactHead(head, head.response.headerFields, phrase: head.response.status.reasonPhrase)
+    }
+}
