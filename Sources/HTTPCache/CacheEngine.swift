@@ -45,6 +45,7 @@ public final class CacheEngine: Sendable {
         logger: Logger
     ) {
         precondition(credentialSecret.count >= 16, "A credential secret has at least 16 octets.")
+        precondition(options.inFlightLimit > 0, "'inFlightLimit' is at least 1, or no request could be sent.")
         self.store = store
         self.transport = transport
         self.policy = policy

@@ -203,3 +203,30 @@ import Testing
         #expect(fixture.transport.requests.count == 1)
     }
 }
+
+/// Two variants of one key, fetched side by side.
+@Suite struct VariantFillTests {
+    private let url = EngineFixture.url
+
+    /// Mutant: `claimStoring` looks at the key alone: the older one is not stored.
+    @Test func anOlderFetchOfAnotherVariantIsStoredAfterAYoungerOne() async throws {
+        let fixture = EngineFixture()
+        let gate = Gate()
+        let fields: HTTPFields = [.cacheControl: "max-age=60", .vary: "Accept-Language"]
+        fixture.transport.script(
+            url,
+            .ok("en", fields: fields, beforeEnd: gate),
+            .ok("de", fields: fields)
+        )
+        let first = try await fixture.engine.respond(to: fixture.request(url, [.acceptLanguage: "en"]))
+        let second = try await fixture.get(url, [.acceptLanguage: "de"])
+        #expect(second.text == "de")
+        gate.open()
+        _ = try await first.body.collect(upTo: 100)
+        await fixture.untilIdle()
+        for language in ["en", "de"] {
+            let stored = try await fixture.get(url, [.acceptLanguage: language], preference: .storedOnly)
+            #expect(stored.text == language)
+        }
+    }
+}

@@ -97,7 +97,7 @@ struct Fetcher: Sendable {
         switch context.decide(response.head, at: responseTime) {
         case .freshen(let stored, let head):
             // An answer from before this one must not take the place of what it confirms.
-            _ = engine.fills.claimStoring(fill, key)
+            _ = engine.fills.claimStoring(fill, key, head)
             let current = await freshen(stored, head, context)
             engine.fills.detach(fill, key)
             fill.publish(.validated(current, isForAll: true))
@@ -306,7 +306,7 @@ struct Fetcher: Sendable {
                 {
                     await writer.abandon()
                 } else if await mayTakeItsPlace(head),
-                    engine.fills.claimStoring(fill, key, isPart: head.status == .partialContent)
+                    engine.fills.claimStoring(fill, key, head, isPart: head.status == .partialContent)
                 {
                     _ = await engine.recovering("finish") { try await writer.finish() }
                 } else {

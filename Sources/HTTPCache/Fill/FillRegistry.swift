@@ -1,4 +1,5 @@
 import HTTPCacheSemantics
+import HTTPTypes
 import Synchronization
 
 /// The fills that are under way, by key.
@@ -20,8 +21,8 @@ final class FillRegistry: Sendable {
         var unregistered: [ObjectIdentifier: Fill] = [:]
         /// How many fills have ended, by a small hash of the key: closes the gap between a lookup that missed and joining.
         var ended = [UInt32](repeating: 0, count: 256)
-        /// For each key with fills under way: how many, and the youngest that was stored.
-        var active: [CacheKey: (count: Int, stored: UInt64)] = [:]
+        /// For each key with fills under way: how many, and by selecting fields the youngest that was stored.
+        var active: [CacheKey: (count: Int, stored: [HTTPFields: UInt64])] = [:]
         var nextNumber: UInt64 = 1
         var isClosed = false
         var drained: [CheckedContinuation<Void, Never>] = []
@@ -80,13 +81,14 @@ final class FillRegistry: Sendable {
     /// Whether a fill may store what it fetched: no fill of the key that began after it has done so.
     ///
     /// Fills of one key run side by side when requests differ (a conditional one, a variant) or after an invalidation; the slower, older
-    /// answer must not take the place of the newer.
+    /// answer must not take the place of the newer. Each variant is stored on its own. RFC 9111 §4.1
     ///
     /// - Parameter isPart: it is a part (206), which may not take the place of a newer whole, but keeps no older whole out.
-    func claimStoring(_ fill: Fill, _ key: CacheKey, isPart: Bool = false) -> Bool {
+    func claimStoring(_ fill: Fill, _ key: CacheKey, _ head: StoredResponseHead, isPart: Bool = false) -> Bool {
         state.withLock { state in
-            guard fill.number > state.active[key]?.stored ?? 0 else { return false }
-            if !isPart { state.active[key]?.stored = fill.number }
+            let variant = head.selectingFields
+            guard fill.number > state.active[key]?.stored[variant] ?? 0 else { return false }
+            if !isPart { state.active[key]?.stored[variant] = fill.number }
             return true
         }
     }
@@ -152,7 +154,7 @@ extension FillRegistry.State {
     ) -> Fill {
         let fill = Fill(fence: fence, number: nextNumber, isBackground: isBackground)
         nextNumber += 1
-        active[key, default: (0, 0)].count += 1
+        active[key, default: (0, [:])].count += 1
         if !isBackground { _ = fill.join() }
         return fill
     }

@@ -86,7 +86,10 @@ package enum StoredHeadCodec {
     }
 
     private static func readFields(_ reader: inout OctetReader) -> HTTPFields? {
-        guard let count = reader.read(UInt32.self), reader.remaining >= Int(count) * 8 else { return nil }
+        // 'HTTPFields' traps at 65,535 of them.
+        guard let count = reader.read(UInt32.self), count < 65_535, reader.remaining >= Int(count) * 8 else {
+            return nil
+        }
         var fields: [HTTPField] = []
         fields.reserveCapacity(Int(count))
         for _ in 0..<count {

@@ -95,7 +95,11 @@ struct Oracle {
         guard call.method == .get, call.request.preference != .networkOnly || call.mode == .offline,
             call.fields[.range] == nil, call.fields[.cacheControl] == nil, call.request.storage == .byResponse,
             !world.storeFaultTicks.contains(where: { $0 > call.begunTick }),
-            !world.invalidations.contains(where: { $0.isRemoval && ($0.endedTick ?? .max) > call.begunTick })
+            !world.invalidations.contains(where: { $0.isRemoval && ($0.endedTick ?? .max) > call.begunTick }),
+            // What came meanwhile took its place, and may forbid what it allowed.
+            !world.log.contains(where: {
+                $0.resource == call.resource && $0.status == 200 && $0.fateTick > call.begunTick
+            })
         else { return }
         for stored in call.storedAtBeginning where stored.head.status.code < 400 && stored.head.status.code != 206 {
             guard let last = entry(stored.head.fields[.sent]), let brought = entry(stored.head.fields[.brought]),

@@ -394,7 +394,9 @@ final class Simulation: @unchecked Sendable {
             let fields = call.response?.head.headerFields ?? [:]
             return [fields[.cacheControl], fields[.targeted]].contains { $0?.lowercased().contains("no-cache") == true }
         }
-        if !answered.isEmpty, isForAll, after != 1 { world.report(calls[0], "\(after) requests for a group of \(calls.count)") }
+        if !answered.isEmpty, isForAll, after != 1 {
+            world.report(calls[0], "\(after) requests for a group of \(calls.count)")
+        }
         world.isCalm = false
         world.held[number] = nil
     }
