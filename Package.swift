@@ -189,8 +189,8 @@ let package = Package(
         .testTarget(
             name: "HoldfastTestingTests",
             dependencies: [
-                "HoldfastTesting", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "HTTPClientTransport", httpTypes,
-                nioCore, logging,
+                "HoldfastTesting", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "HTTPClientTransport",
+                "HoldfastGateway", httpTypes, nioCore, nioPosix, logging,
             ],
             swiftSettings: settings
         ),

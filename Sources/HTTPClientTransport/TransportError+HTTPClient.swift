@@ -39,7 +39,7 @@ extension TransportError {
                 ? (.connectionClosed, "The connection was closed in the middle of the response from")
                 : (.protocolViolation, "No valid HTTP came from")
         case let error as ChannelError:
-            if case .connectTimeout = error { return (.connect, "Connecting took too long:") }
+            if case .connectTimeout = error { return (.connectTimeout, "Connecting took too long:") }
             return (.connectionClosed, "The connection was closed by")
         case let error as IOError:
             return [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, EADDRNOTAVAIL, ETIMEDOUT].contains(error.errnoCode)
@@ -51,7 +51,7 @@ extension TransportError {
     private static func classify(_ error: HTTPClientError) -> (Code, String) {
         switch error {
         case .connectTimeout:
-            return (.connect, "Connecting took too long:")
+            return (.connectTimeout, "Connecting took too long:")
         case .readTimeout, .writeTimeout, .deadlineExceeded, .tlsHandshakeTimeout,
             .getConnectionFromPoolTimeout, .socksHandshakeTimeout, .httpProxyHandshakeTimeout:
             return (.timeout, "No answer came in time from")

@@ -159,7 +159,7 @@ struct GatewayService: Sendable {
     private func complete(_ fields: inout HTTPFields, _ outcome: CacheOutcome) {
         if !fields.contains(.date) { fields.append(HTTPField(name: .date, value: HTTPDate.format(clock.now()))) }
         fields.append(HTTPField(name: .viaGateway, value: "1.1 \(configuration.pseudonym)"))
-        fields.append(HTTPField(name: .cacheStatus, value: outcome.cacheStatus()))
+        fields = outcome.appended(to: fields)
     }
 }
 

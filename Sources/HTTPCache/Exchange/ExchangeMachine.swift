@@ -177,7 +177,7 @@ package struct ExchangeMachine: Sendable {
                 code: .originUnreachable,
                 message: transportError?.message ?? "'\(request.origin)' could not be reached.",
                 // Silence is 504; an origin that refuses or hangs up said something, if nothing valid. RFC 9110 §15.6.3, §15.6.5
-                status: transportError?.code == .timeout ? 504 : 502,
+                status: transportError?.code == .timeout || transportError?.code == .connectTimeout ? 504 : 502,
                 outcome: CacheOutcome(forward: selected == nil ? .uriMiss : .stale, detail: .offline),
                 cause: error
             )

@@ -80,7 +80,7 @@ extension CacheEngine {
 
     private func note(_ error: any Error, of origin: Origin, probe: CacheRequest?) {
         guard let code = (error as? TransportError)?.code, code.isUnreachable else { return }
-        let isConclusive = code == .connect || code == .nameResolution || code == .tls
+        let isConclusive = [.connect, .connectTimeout, .nameResolution, .tls].contains(code)
         let isOpening = origins.failed(origin, isConclusive: isConclusive, probe: probe) {
             Task { [weak self] in await Self.probe(origin) { self } }
         }

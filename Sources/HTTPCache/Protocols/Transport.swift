@@ -56,8 +56,10 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         public let isUnreachable: Bool
         /// The name does not resolve.
         public static let nameResolution = Code(description: "nameResolution", isUnreachable: true)
-        /// No connection: refused, no route, reset while connecting, not in time.
+        /// No connection: refused, no route, reset while connecting.
         public static let connect = Code(description: "connect", isUnreachable: true)
+        /// No connection came about in time.
+        public static let connectTimeout = Code(description: "connectTimeout", isUnreachable: true)
         /// There was a connection, but no answer in time.
         public static let timeout = Code(description: "timeout", isUnreachable: true)
         /// The origin hung up before or while it answered.

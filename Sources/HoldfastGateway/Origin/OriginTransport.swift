@@ -161,12 +161,12 @@ extension TransportError {
         case let error as NIOConnectionError where error.connectionErrors.isEmpty:
             self.init(code: .nameResolution, message: "The name in '\(endpoint)' does not resolve.", cause: error)
         case ChannelError.connectTimeout:
-            self.init(code: .timeout, message: "'\(endpoint)' did not take a connection in time.", cause: error)
+            self.init(code: .connectTimeout, message: "'\(endpoint)' did not take a connection in time.", cause: error)
         case let error as NIOConnectionError
         where error.connectionErrors.allSatisfy {
             if case ChannelError.connectTimeout = $0.error { true } else { false }
         }:
-            self.init(code: .timeout, message: "'\(endpoint)' did not take a connection in time.", cause: error)
+            self.init(code: .connectTimeout, message: "'\(endpoint)' did not take a connection in time.", cause: error)
         case is NIOSSLError, is BoringSSLError:
             self.init(code: .tls, message: "TLS cannot be used with '\(endpoint)'.", cause: error)
         default:
