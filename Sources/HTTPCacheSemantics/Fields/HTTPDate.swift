@@ -88,7 +88,8 @@ private struct DateReader {
             let month = name(of: HTTPDate.monthLetters), literal("-"), let shortYear = number(2), literal(" "),
             let second = timeOfDay(), zone()
         else { return nil }
-        let bounded = min(max(reference.milliseconds, -62_135_596_800_000), 253_402_300_799_000)
+        // From the year 100 on, so that the century before is one that can be written.
+        let bounded = min(max(reference.milliseconds, -59_011_459_200_000), 253_402_300_799_000)
         let now = CivilDate(daysSince1970: bounded.dividedDown(by: 86_400_000).quotient)
         var date = CivilDate(year: now.year - now.year % 100 + shortYear, month: month + 1, day: day)
         // More than 50 years ahead means the past. RFC 9110 §5.6.7
