@@ -161,7 +161,7 @@ import Testing
 @Suite struct LateJoinerTests {
     private let url = EngineFixture.url
 
-    /// Mutant: `Exchange.mayReuse` answers `true`: the second request is answered with "one".
+    /// Mutant: `ExchangeMachine.mayReuse` answers `true`: the second request is answered with "one".
     @Test(arguments: ["no-cache", "max-age=0"])
     func whatMayNotBeReusedIsNotJoined(cacheControl: String) async throws {
         let fixture = EngineFixture()

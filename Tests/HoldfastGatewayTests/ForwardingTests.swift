@@ -66,7 +66,7 @@ struct ForwardingTests {
         }
     }
 
-    /// ATTACKS 5, 11. Mutants: a name taken out of `hopByHop` or `overwritten`.
+    /// ATTACKS 5, 11. Mutants: a name taken out of `FieldRules.isHopByHop` or `overwritten`.
     @Test("Fields about the connection, and claims about target and way, end here") func dropsFields() async throws {
         let dropped = [
             "Connection: X-Nominated", "X-Nominated: 1", "Keep-Alive: timeout=5", "Proxy-Connection: keep-alive",
@@ -95,7 +95,25 @@ struct ForwardingTests {
         }
     }
 
-    /// ATTACKS 34. Mutant: `protected` empty.
+    /// ATTACKS 34. What caches behind this one need stays, whatever the origin's Connection names. Mutant: `isProtected` answers `false`.
+    @Test("An origin's Connection takes nothing away that caching depends on") func keepsWhatProtects() async throws {
+        let answer = """
+            HTTP/1.1 200 OK\r\nConnection: Vary, ETag, Cache-Control, Set-Cookie, X-Nominated\r\nVary: Accept\r\nETag: "1"\r\n\
+            Cache-Control: max-age=60\r\nSet-Cookie: a=b\r\nX-Nominated: 1\r\nContent-Length: 1\r\n\r\nx
+            """
+        try await RawOrigin.with([.answer(answer)]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                let response = try await gateway.get("/")
+                #expect(response["Vary"] == "Accept")
+                #expect(response["ETag"] == "\"1\"")
+                #expect(response["Cache-Control"] == "max-age=60")
+                #expect(response["Set-Cookie"] == "a=b")
+                #expect(response["X-Nominated"] == nil)
+            }
+        }
+    }
+
+    /// ATTACKS 34. Mutant: `isProtectedInRequests` answers `false`.
     @Test(
         "A client's Connection takes nothing away that keys or protects",
         arguments: [

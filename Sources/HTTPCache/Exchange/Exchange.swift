@@ -165,7 +165,8 @@ struct Exchange {
     /// - Returns: `nil` when the store should be looked up again.
     private func fetch(with fetcher: Fetcher, seen: UInt32?) async throws -> CacheResponse? {
         guard request.isCollapsible else { return try await fetchAlone(fetcher) }
-        switch engine.fills.admit(key, seen: seen, fence: fetcher.fence, mayReuse: mayReuse) {
+        // A body can be under way for long after its head came: who joins then reuses a response by the rules for stored ones. RFC 9111 §4
+        switch engine.fills.admit(key, seen: seen, fence: fetcher.fence, mayReuse: machine.mayReuse) {
         case .lookAgain: return nil
         case .closed: throw ExchangeError.shutDown(request.head)
         case .lead(let fill):
@@ -176,11 +177,6 @@ struct Exchange {
         case .joined(let fill):
             return try await answer(of: fill, fetcher, isCollapsed: true)
         }
-    }
-
-    /// A body can be under way for long after its head came: who joins then reuses a response, and the rules for stored ones hold. RFC 9111 §4
-    private func mayReuse(_ head: StoredResponseHead) -> Bool {
-        machine.mayReuse(head)
     }
 
     private func fetchAlone(_ fetcher: Fetcher) async throws -> CacheResponse {
@@ -220,8 +216,9 @@ struct Exchange {
                 return try await fetchAlone(fetcher)
             }
             outcome.isStored = isStoring && !isCollapsed
-            if isCollapsed, head.responseTime < now { return joinedLate(response, reader.stream, head, outcome) }
-            return network(isCollapsed ? asStored(response, head) : response, reader.stream, head, outcome)
+            return isCollapsed
+                ? collapsed(response, reader.stream, head, outcome)
+                : network(response, reader.stream, head, outcome)
         case .exclusive(let response, let responseTime):
             if let stale = await staleOnError(response.head.status) { return stale }
             let head = StoredResponseHead(
@@ -273,12 +270,6 @@ struct Exchange {
         }
     }
 
-    /// Another's answer as a stored response: without what is for that one alone, and with its age. RFC 9111 §5.2.2.4, §5.2.2.7
-    private func asStored(_ response: HTTPResponse, _ head: StoredResponseHead) -> HTTPResponse {
-        let age = engine.policy.currentAge(of: head, at: now)
-        return HTTPResponse(status: response.status, headerFields: engine.policy.servedFields(of: head, age: age))
-    }
-
     private func network(
         _ response: HTTPResponse,
         _ body: BodyStream,
@@ -297,21 +288,23 @@ struct Exchange {
         )
     }
 
-    /// A response whose head was there before this caller came: with its age, as from store. RFC 9111 §4
-    private func joinedLate(
+    /// What another caller's request brought, as from store: with its age, and without the fields that are for that caller alone. RFC 9111 §4
+    private func collapsed(
         _ response: HTTPResponse,
         _ body: BodyStream,
         _ head: StoredResponseHead,
         _ outcome: CacheOutcome
     ) -> CacheResponse {
         let freshness = engine.policy.freshness(of: head, at: now)
-        var aged = response
-        aged.headerFields = engine.policy.servedFields(of: head, age: freshness.age)
-        aged.headerFields[.contentLength] = response.headerFields[.contentLength]
-        var answer = network(aged, body, head, outcome)
-        answer.age = freshness.age.milliseconds
-        answer.isStale = !freshness.isFresh
-        answer.outcome.timeToLive = freshness.secondsToLive
+        var shared = response
+        shared.headerFields = engine.policy.servedFields(of: head, age: freshness.age)
+        shared.headerFields[.contentLength] = response.headerFields[.contentLength]
+        var answer = network(shared, body, head, outcome)
+        // Whoever waited for the head has what is new; whoever came later has what was there.
+        if head.responseTime < now {
+            answer.isStale = !freshness.isFresh
+            answer.outcome.timeToLive = freshness.secondsToLive
+        }
         return answer
     }
 

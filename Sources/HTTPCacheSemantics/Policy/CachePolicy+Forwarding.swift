@@ -9,7 +9,7 @@ extension FieldRules {
     static func isProtectedInRequests(_ canonicalName: String) -> Bool {
         switch canonicalName {
         case "authorization", "cookie", "host", "cache-control", "pragma", "range": true
-        case "accept", "accept-encoding", "accept-language", "accept-charset", "origin", "expect": true
+        case "accept", "accept-encoding", "accept-language", "accept-charset", "origin", "expect", "max-forwards": true
         case "forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-port",
             "x-real-ip":
             true
@@ -21,7 +21,7 @@ extension FieldRules {
 extension CachePolicy {
     /// The request's fields that go on to the origin, in wire order: without the hop-by-hop ones and those that `Connection` nominates. RFC 9110 §7.6.1
     ///
-    /// `Connection` takes away nothing that is keyed, authenticates or protects: `Authorization`, `Cookie`, `Host`, `Cache-Control`, `Pragma`, the `Accept` fields, `Origin`, `Expect`,
+    /// `Connection` takes away nothing that is keyed, authenticates or protects: `Authorization`, `Cookie`, `Host`, `Cache-Control`, `Pragma`, the `Accept` fields, `Origin`, `Expect`, `Max-Forwards`,
     /// `Forwarded`, `Via`, `X-Forwarded-…`, `X-Real-IP`, `Range`, `If-…` and `Content-…` stay, whatever it names.
     public static func forwardedFields(of request: HTTPFields) -> HTTPFields {
         withoutHopByHop(request, keeping: FieldRules.isProtectedInRequests)

@@ -77,6 +77,7 @@ final class RawOrigin: Sendable {
 
     private let state: Mutex<State>
     private let listener: Mutex<(any Channel)?>
+    private let reservation = Mutex<PortHolder?>(nil)
     private let tls: NIOSSLContext?
 
     private init(_ steps: [Step], tls: NIOSSLContext?) {
@@ -145,8 +146,11 @@ final class RawOrigin: Sendable {
 
     /// Closes what is open and takes no more: the origin is gone, and its port refuses.
     func stop() async {
+        let port = port
         let channel = listener.withLock { $0.take() }
         try? await channel?.close()
+        // The port stays taken, by nobody who listens: otherwise an origin of another test could be given it, and would answer.
+        reservation.withLock { if $0 == nil { $0 = PortHolder(port: port) } }
         for channel in state.withLock({ Array($0.open.values) }) { try? await channel.close() }
     }
 
