@@ -350,7 +350,7 @@ import Testing
     @Test func aStoreOfSchemaOneIsOpenedAndMigrated() async throws {
         try unpack()
         let store = try await openStore(folder.store, clock: clock)
-        #expect(try await store.statistics().schemaVersion == 2)
+        #expect(try await store.statistics().schemaVersion == 3)
         #expect(try await store.text(of: try cacheKey("/plain")) == "from schema 1")
         let large = try #require(try await store.responses.lookup(try cacheKey("/large")).first)
         let octets = ByteBuffer(bytes: (0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 / 256) })
@@ -363,7 +363,7 @@ import Testing
         #expect(try await store.responses.lookup(try cacheKey("/new")).map(\.head.isInvalidated) == [true])
         #expect(try await store.responses.lookup(try cacheKey("/plain")).map(\.head.isInvalidated) == [false])
         try await store.close()
-        #expect(try queryInteger(path, "PRAGMA user_version") == 2)
+        #expect(try queryInteger(path, "PRAGMA user_version") == 3)
         let again = try await openStore(folder.store, clock: clock)
         #expect(try await again.text(of: try cacheKey("/plain")) == "from schema 1")
         try await again.close()

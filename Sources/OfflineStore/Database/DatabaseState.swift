@@ -36,11 +36,13 @@ final class DatabaseState: Sendable {
     let responseFloor: Atomic<Int64>
     /// Objects stored under a smaller sequence number count as expired.
     let objectFloor: Atomic<Int64>
-    /// Whether the schema has tags: not yet, when a process that reads alone came before the one that migrates.
-    let hasTags: Atomic<Bool>
+    /// The schema's version; it grows when a process that reads alone came before the one that migrates.
+    let schemaVersion: Atomic<Int32>
 
     /// The first schema with tags.
     static let tagSchemaVersion: Int32 = 2
+    /// The first schema with pending removals of everything, pending invalidations of prefixes, and damage that is remembered.
+    static let sweepSchemaVersion: Int32 = 3
 
     private let latest = Atomic<Int64>(0)
     private let sipHash: SipHash
@@ -64,8 +66,11 @@ final class DatabaseState: Sendable {
         self.recency = RecencyLog(last: recency)
         self.responseFloor = Atomic(responseFloor)
         self.objectFloor = Atomic(objectFloor)
-        hasTags = Atomic(schemaVersion >= Self.tagSchemaVersion)
+        self.schemaVersion = Atomic(schemaVersion)
     }
+
+    /// Whether the schema is at least of a version.
+    func has(_ schemaVersion: Int32) -> Bool { self.schemaVersion.load(ordering: .acquiring) >= schemaVersion }
 
     func hash(_ octets: [UInt8], _ domain: Domain) -> Int64 {
         Int64(bitPattern: seam?(octets) ?? sipHash.hash(octets, domain: domain.rawValue))

@@ -107,10 +107,9 @@ final class StoreCore: Sendable {
             database.state.objectFloor.max(statement.integer(2), ordering: .releasing)
         }
         statement.reset()
-        if !database.state.hasTags.load(ordering: .acquiring),
-            try connection.integer("PRAGMA user_version") ?? 0 >= DatabaseState.tagSchemaVersion
-        {
-            database.state.hasTags.store(true, ordering: .releasing)
+        if !database.state.has(DatabaseState.sweepSchemaVersion) {
+            let version = try connection.integer("PRAGMA user_version") ?? 0
+            database.state.schemaVersion.max(Int32(truncatingIfNeeded: version), ordering: .releasing)
         }
         return try body(connection)
     }

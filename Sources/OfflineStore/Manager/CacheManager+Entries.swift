@@ -73,7 +73,7 @@ extension CacheManager {
     public func tags(of entry: StoreEntry) async throws -> [String] {
         _ = now()
         return try core.read { connection, database in
-            guard database.state.hasTags.load(ordering: .acquiring) else { return [] }
+            guard database.state.has(DatabaseState.tagSchemaVersion) else { return [] }
             let statement = try connection.prepare(
                 "SELECT name FROM entry_tag t CROSS JOIN tag ON tag.id = t.tag_id WHERE t.entry_id = ?1 ORDER BY name"
             )

@@ -39,7 +39,7 @@ struct EntryRecord: Sendable {
 
         /// Its text for the schema that a database has.
         func sql(_ state: DatabaseState) -> String {
-            state.hasTags.load(ordering: .acquiring) ? text : textWithoutTags
+            state.has(DatabaseState.tagSchemaVersion) ? text : textWithoutTags
         }
     }
 
