@@ -157,3 +157,54 @@ import Testing
         try await store.close()
     }
 }
+
+@Suite struct BatchTests {
+    let folder: TemporaryFolder
+    let clock = ManualClock()
+
+    init() throws { folder = try TemporaryFolder() }
+
+    @Test(arguments: [0, 64 << 20])
+    func someOfManyObjectsAreFound(_ memory: Int) async throws {
+        var store = try await openStore(folder.store, clock: clock) { $0.memoryBudget = memory }
+        for index in 0..<50 {
+            try await store.setObject(index, forKey: "\(index)", expiry: index < 40 ? .never : .after(.seconds(1)))
+        }
+        try await store.setObject(String(repeating: "x", count: 2_000_000), forKey: "large")
+        try await store.setObject("no number", forKey: "text")
+        try await store.close()
+        store = try await openStore(folder.store, clock: clock) { $0.memoryBudget = memory }
+        clock.advance(by: .seconds(2))
+        _ = try await store.object(Int.self, forKey: "7")
+        let keys = (0..<60).map(String.init)
+        let found = try await store.objects(Int.self, forKeys: keys + ["text"])
+        #expect(found == Dictionary(uniqueKeysWithValues: (0..<40).map { (String($0), $0) }))
+        let stored = try await store.storedObjects(Int.self, forKeys: keys)
+        #expect(stored.count == 50 && stored["45"]?.isExpired == true && stored["3"]?.isExpired == false)
+        #expect(try await store.objects(String.self, forKeys: ["large"])["large"]?.count == 2_000_000)
+        #expect(try await store.objects(Int.self, forKeys: []).isEmpty)
+        #expect(await code { _ = try await store.objects(Int.self, forKeys: ["a", ""]) } == .invalidKey)
+        try await store.close()
+    }
+
+    @Test(arguments: [0, 64 << 20])
+    func someOfManyResponsesAreFound(_ memory: Int) async throws {
+        var store = try await openStore(folder.store, clock: clock) { $0.memoryBudget = memory }
+        let keys = try (0..<30).map { try cacheKey("/\($0)") }
+        for (index, key) in keys.prefix(20).enumerated() {
+            let body = index == 5 ? pattern(400_000) : ByteBuffer(string: "\(index)")
+            try await store.store(draft(key, at: clock.now(), freshFor: .seconds(index < 15 ? 60 : 1)), [body])
+        }
+        try await store.close()
+        store = try await openStore(folder.store, clock: clock) { $0.memoryBudget = memory }
+        clock.advance(by: .seconds(2))
+        let found = try await store.responses(for: keys)
+        #expect(found.count == 15)
+        #expect(found[keys[5]]?.body == pattern(400_000))
+        #expect(found[keys[9]]?.body == ByteBuffer(string: "9"))
+        let stored = try await store.storedResponses(for: keys)
+        #expect(stored.count == 20 && stored[keys[17]]?.isExpired == true)
+        #expect(try await store.responses(for: keys) == found)
+        try await store.close()
+    }
+}

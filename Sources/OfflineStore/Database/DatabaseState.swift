@@ -34,6 +34,7 @@ final class DatabaseState: Sendable {
     let recency: RecencyLog
     /// `nil` in a process that reads alone, and where the configuration wants none.
     let memory: MemoryTier?
+    let pending = PendingWrites()
     /// `nil` in a process that reads alone: it does not see what is added.
     let filter: KeyFilter?
     let unfinished: SpaceReservation

@@ -36,7 +36,9 @@ extension WriteContext {
         }
         try addTags(draft.tags, to: draft.id)
         state.filter?.insert(draft.keyHash)
-        if !replaced.hasOthers, let resident = draft.resident?(lastSequence) {
+        guard let memory = state.memory else { return }
+        let isSmall = draft.bodyLength <= Int64(memory.bodyLimit) || draft.kind == .response
+        if !replaced.hasOthers, isSmall, let resident = draft.resident?(lastSequence) {
             noteChange(.stored(draft.keyHash, resident))
         } else {
             noteChange(.changed(draft.keyHash))

@@ -72,7 +72,7 @@ extension CacheManager {
                 bodyLength: length,
                 head: binding.sealing(ObjectHeadCodec.content(of: head))
             )
-            if let memory = state.memory, octets.count <= memory.bodyLimit {
+            if octets.count <= state.limits.residentBody {
                 let object = ResidentObject(
                     id: bodyID,
                     storedAt: now,
@@ -83,7 +83,9 @@ extension CacheManager {
                 )
                 draft.resident = { Self.resident(object, key: Array(key.utf8), hash: hash, sequence: $0) }
             }
-            return BodyWriter.Ending(draft: draft, value: bodyID) { _ in true }
+            return BodyWriter.Ending(draft: draft, value: bodyID, fence: core.sequence.load(ordering: .acquiring)) {
+                _ in true
+            }
         }
     }
 
@@ -183,17 +185,38 @@ extension CacheManager {
 
     /// The object of a key: from memory, else from the disk.
     private func object(forKey key: [UInt8]) async throws -> ResidentObject? {
+        try await objects(forKeys: [key])[0]
+    }
+
+    /// The objects of some keys, in their order.
+    func objects(forKeys keys: [[UInt8]]) async throws -> [ResidentObject?] {
+        let found = try store.objects(of: keys)
+        var objects: [ResidentObject?] = []
+        objects.reserveCapacity(keys.count)
+        for (key, found) in zip(keys, found) {
+            switch found {
+            case .none: objects.append(nil)
+            case .object(let object): objects.append(object)
+            case .large(let record): objects.append(try await large(record, key))
+            }
+        }
+        return objects
+    }
+
+    /// The object of a key whose octets are read chunk by chunk.
+    private func large(_ record: EntryRecord, _ key: [UInt8]) async throws -> ResidentObject? {
+        var record = record
         // A value that is replaced between finding it and reading the rest of it is looked for again.
         for _ in 0..<4 {
+            switch try await large(record) {
+            case .found(let object): return object
+            case .damaged: return nil
+            case .gone: break
+            }
             switch try store.objects(of: [key])[0] {
             case .none: return nil
             case .object(let object): return object
-            case .large(let record):
-                switch try await large(record) {
-                case .found(let object): return object
-                case .damaged: return nil
-                case .gone: continue
-                }
+            case .large(let next): record = next
             }
         }
         return nil

@@ -151,7 +151,7 @@ extension CacheManager {
         core.changes.changes(of: interest)
     }
 
-    private func newest(_ found: [StoredResponse], at now: Timestamp) async throws -> StoredRawResponse? {
+    func newest(_ found: [StoredResponse], at now: Timestamp) async throws -> StoredRawResponse? {
         let newest = found.max { $0.head.responseTime < $1.head.responseTime }
         guard let newest else { return nil }
         let body: ByteBuffer

@@ -117,6 +117,8 @@ final class BodyWriter: Sendable {
     struct Ending<Value: Sendable>: Sendable {
         var draft: EntryDraft
         var value: Value
+        /// Readers see it while it is written, as long as this is the number of the last invalidation; `nil`: when it is committed.
+        var fence: Int64?
         /// Asked inside the transaction; `false` leaves the body to the sweep.
         var isAllowed: @Sendable (WriteContext) throws -> Bool
     }
@@ -142,6 +144,10 @@ final class BodyWriter: Sendable {
         let bodyID = begun ?? database.state.newID()
         let ending = ending(bodyID, length, begun == nil ? rest : nil)
         let chunks = ChunkRows(bodyID: bodyID, from: Int(written) / StoreLimits.chunkLength, rest)
+        let (draft, pending) = (ending.draft, database.state.pending)
+        let visible = ending.fence.flatMap { draft.resident?($0) }
+        if let visible { pending.add(visible, hash: draft.keyHash, token: bodyID) }
+        defer { if visible != nil { pending.remove(hash: draft.keyHash, token: bodyID) } }
         do {
             let finished = try await core.write(
                 to: database,

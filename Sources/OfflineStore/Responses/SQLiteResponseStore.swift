@@ -27,12 +27,15 @@ final class SQLiteResponseStore: ResponseStore {
     private func resident(_ key: CacheKey, _ hash: Int64, _ state: DatabaseState) -> [StoredResponse]? {
         // Read first: what is invalidated after this may still be answered.
         let sequence = core.sequence.load(ordering: .acquiring)
-        if let memory = state.memory,
-            let responses = memory.responses(key, hash: hash, sequence: sequence, recency: state.recency)
-        {
-            return responses
+        // Before the rest: when it has ended meanwhile, the rest has it.
+        let written = state.pending.values(key.bytes, hash: hash, sequence: sequence)
+        var found: [StoredResponse]?
+        if let memory = state.memory {
+            found = memory.responses(key, hash: hash, sequence: sequence, recency: state.recency)
         }
-        return state.filter?.mayContain(hash) == false ? [] : nil
+        if found == nil, state.filter?.mayContain(hash) == false { found = [] }
+        guard let found else { return nil }
+        return written.isEmpty ? found : state.pending.merged(found, with: written)
     }
 
     @concurrent
@@ -49,6 +52,7 @@ final class SQLiteResponseStore: ResponseStore {
         let missing = found.indices.filter { found[$0] == nil }
         if missing.isEmpty { return found.map { $0 ?? [] } }
         let sequence = core.sequence.load(ordering: .acquiring)
+        let written = missing.map { state.pending.values(keys[$0].bytes, hash: hashes[$0], sequence: sequence) }
         let tickets = missing.map { state.memory?.ticket(hashes[$0]) ?? 0 }
         // Another process's database may be followed to its successor: then its numbers are not these.
         try core.read(database) { connection in
@@ -67,7 +71,10 @@ final class SQLiteResponseStore: ResponseStore {
                 memory.insert(entry, hash: hashes[index], ticket: ticket)
             }
         }
-        for index in missing { for response in found[index] ?? [] { use(response.id, database) } }
+        for (index, written) in zip(missing, written) {
+            for response in found[index] ?? [] { use(response.id, database) }
+            if !written.isEmpty { found[index] = state.pending.merged(found[index] ?? [], with: written) }
+        }
         return found.map { $0 ?? [] }
     }
 
@@ -78,6 +85,9 @@ final class SQLiteResponseStore: ResponseStore {
         let hashes = keys.map { state.hash($0, .objectKey) }
         let sequence = core.sequence.load(ordering: .acquiring)
         var found = zip(keys, hashes).map { key, hash -> EntryReading.FoundObject? in
+            if case .object(let object)? = state.pending.values(key, hash: hash, sequence: sequence).last {
+                return .object(object)
+            }
             if let memory = state.memory,
                 let object = memory.object(key, hash: hash, sequence: sequence, recency: state.recency)
             {

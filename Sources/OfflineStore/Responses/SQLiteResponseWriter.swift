@@ -65,6 +65,7 @@ final class SQLiteResponseWriter: ResponseWriter {
         let state = body.database.state
         let entry = ResponseEntry(draft: draft, state: state)
         let fence = fence
+        let now = core.sequence.load(ordering: .acquiring)
         let stored = try await body.finish(
             carrying: Int(draft.head.storedOctets + draft.tagLogOctets),
             mayRunHere: fence == nil
@@ -78,12 +79,12 @@ final class SQLiteResponseWriter: ResponseWriter {
                 storedAt: draft.storedAt
             )
             var row = entry.draft(id: bodyID, bodyID: bodyID, bodyLength: length)
-            if let memory = state.memory {
-                let isSmall = length <= Int64(memory.bodyLimit)
-                response.content = ResidentContent(body: isSmall ? whole : nil, freshUntil: draft.freshUntil)
-                row.resident = { [response] sequence in entry.resident(response, sequence: sequence) }
-            }
-            return BodyWriter.Ending(draft: row, value: response) { context in
+            let isSmall = length <= Int64(state.limits.residentBody)
+            response.content = ResidentContent(body: isSmall ? whole : nil, freshUntil: draft.freshUntil)
+            row.resident = { [response] sequence in entry.resident(response, sequence: sequence) }
+            let isVisible = isSmall && whole != nil
+            return BodyWriter.Ending(draft: row, value: response, fence: isVisible ? fence?.number ?? now : nil) {
+                context in
                 if let fence { try !context.isInvalidated(after: fence, entry) } else { true }
             }
         }
