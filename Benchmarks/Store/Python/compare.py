@@ -129,7 +129,8 @@ class Comparison:
         try:
             mine, others = self.alternate(ours, theirs)
         except NotThereYet:
-            return self.add(Row(section, name, "not there yet", limit=limit and ("at least", limit)))
+            self.add(Row(section, name, "not there yet", limit=limit and ("at least", limit)))
+            return []
         self.add(
             Row(
                 section,
@@ -141,6 +142,7 @@ class Comparison:
                 processor=ratio(mine, others, "processorRate"),
             )
         )
+        return mine
 
     def add(self, row):
         self.rows.append(row)
@@ -155,13 +157,16 @@ class Comparison:
         self.ours("write", folder=responses, kind="response", count=count, tasks=256)
         self.ours("write", folder=objects, kind="object", count=count, tasks=256)
         for name, folder, kind, code in [("response", responses, "response", 0), ("object", objects, "object", 1)]:
-            self.rate(
+            reports = self.rate(
                 section,
                 f"{name}, one at a time; C: the same lookups",
                 0.4,
                 lambda: self.ours("read", folder=folder, kind=kind, count=count, reads=reads),
                 lambda: self.c("lookup", self.database(folder), code, reads, 0, 1),
             )
+            # Reading writes nothing itself; noting what was used does.
+            written = median(reports, "written") / median(reports, "count")
+            self.add(Row(section, f"{name}: octets written for each that was read", f"{written:,.0f}"))
             self.rate(
                 section,
                 f"{name}s, 100 at a time; C: the same in transactions",
@@ -300,6 +305,7 @@ class Comparison:
         self.add(Row(section, "opening, in a new process", milliseconds(value), "", value, aim, milliseconds(value)))
         value = median(opened, "firstRead")
         self.add(Row(section, "opening, and the first response", milliseconds(value)))
+        self.add(Row(section, "opening: octets read, of the store's", f"{median(opened, 'read') / 1024:,.0f} KiB", f"{size_of(folders[many]) / 1024:,.0f} KiB"))
 
         ours = {
             size: lambda size=size: self.ours("read", folder=folders[size], kind="response", count=size, reads=reads)

@@ -6,9 +6,11 @@ enum Opening {
     @concurrent
     static func measure(_ options: Options) async throws -> Report {
         let count = try options.number("count")
+        let before = FileOctets.read
         let watch = Stopwatch()
         let store = try await Store.open(options)
         var report: Report = ["open": watch.elapsed * 1000]
+        report["read"] = FileOctets.read - before
         _ = try await Reading.readResponses(store, [try Content.responseKey(count / 2)])
         report["firstRead"] = watch.elapsed * 1000
         report["resident"] = ResidentMemory.present

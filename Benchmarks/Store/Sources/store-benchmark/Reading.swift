@@ -19,6 +19,7 @@ enum Reading {
         let isInMemory = options.text("memory", default: "0") != "0"
         let warmUp =
             isInMemory ? Array(0..<count) + Array(0..<count) : Content.numbers(reads / 10 + 1, below: count, seed: 7)
+        let written = FileOctets.written
         var report: Report
         switch kind {
         case "object":
@@ -65,6 +66,7 @@ enum Reading {
         default: throw BenchmarkError("'\(kind)' is not known.")
         }
         report["resident"] = ResidentMemory.present
+        report["written"] = FileOctets.written - written
         try await store.close()
         return report
     }
