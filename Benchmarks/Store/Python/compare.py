@@ -332,6 +332,7 @@ class Comparison:
             Row(section, "a lookup; C: likewise", per_second(median(b, "rate")), per_second(median(d, "rate")), ratio(b, d, "rate"))
         )
         more = median(b, "resident") - median(a, "resident")
+        # The page caches, whose sizes are fixed, are full only in the large one: 16 MiB of the writer, 4 MiB of each reading connection.
         self.add(
             Row(
                 section,
@@ -339,7 +340,7 @@ class Comparison:
                 f"{median(b, 'resident') / MIB:.0f} MiB",
                 f"{median(a, 'resident') / MIB:.0f} MiB",
                 more / MIB,
-                ("at most", 16),
+                ("at most", 32),
             )
         )
         self.remove(*folders.values())
