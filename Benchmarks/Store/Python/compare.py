@@ -562,6 +562,9 @@ def main():
     parser.add_argument("--json", metavar="FILE")
     options = parser.parse_args()
     comparison = Comparison(options)
+    load = os.getloadavg()[0]
+    if load > (os.cpu_count() or 1) / 2:
+        print(f"The load average is {load:.1f}: times are worth little, but those of the processor.", file=sys.stderr)
     comparison.measure()
     rows = comparison.rows
     print_table(rows)
