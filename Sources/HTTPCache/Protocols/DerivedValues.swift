@@ -9,7 +9,7 @@ public final class DerivedValues: Sendable {
 
     private struct Entry {
         var type: ObjectIdentifier
-        var maker: ObjectIdentifier?
+        var maker: (any AnyObject & Sendable)?
         var octets: Int
         var value: any Sendable
     }
@@ -27,10 +27,10 @@ public final class DerivedValues: Sendable {
     /// The value of a type.
     ///
     /// - Parameter maker: who made it, where values of one type differ by their maker (a decoder with settings of its own).
-    public func value<Value: Sendable>(_ type: Value.Type, madeBy maker: ObjectIdentifier? = nil) -> Value? {
+    public func value<Value: Sendable>(_ type: Value.Type, madeBy maker: (any AnyObject & Sendable)? = nil) -> Value? {
         let identifier = ObjectIdentifier(type)
         return state.withLock { state in
-            for entry in state.entries where entry.type == identifier && entry.maker == maker {
+            for entry in state.entries where entry.type == identifier && entry.maker === maker {
                 return entry.value as? Value
             }
             return nil
@@ -41,8 +41,8 @@ public final class DerivedValues: Sendable {
     ///
     /// - Parameters:
     ///   - octets: about what it takes in memory; it counts against the budget of whoever keeps the thing it was made of.
-    ///   - maker: as in ``value(_:madeBy:)``.
-    public func keep<Value: Sendable>(_ value: Value, octets: Int, madeBy maker: ObjectIdentifier? = nil) {
+    ///   - maker: as in ``value(_:madeBy:)``. It lives as long as the value, so that nobody else is ever taken for it.
+    public func keep<Value: Sendable>(_ value: Value, octets: Int, madeBy maker: (any AnyObject & Sendable)? = nil) {
         let entry = Entry(
             type: ObjectIdentifier(Value.self),
             maker: maker,
@@ -51,7 +51,7 @@ public final class DerivedValues: Sendable {
         )
         let (growth, tell, gone) = state.withLock { state -> (Int, (@Sendable (Int) -> Void)?, Entry?) in
             var gone: Entry?
-            if let index = state.entries.firstIndex(where: { $0.type == entry.type && $0.maker == entry.maker }) {
+            if let index = state.entries.firstIndex(where: { $0.type == entry.type && $0.maker === entry.maker }) {
                 gone = state.entries[index]
                 state.entries[index] = entry
             } else {

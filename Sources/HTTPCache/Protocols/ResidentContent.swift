@@ -11,10 +11,13 @@ public final class ResidentContent: Sendable {
     /// The first instant at which the response is stale, as its ``ResponseDraft`` said.
     public let freshUntil: Timestamp
     /// What was made of the response and is worth keeping as long as it is in memory: a decoded value, a head in wire form.
-    public let derived = DerivedValues()
+    public let derived: DerivedValues
 
     /// What is in memory of a response.
-    public init(body: ByteBuffer?, freshUntil: Timestamp) {
+    ///
+    /// - Parameter derived: what was made of the same body before, where a 304 brought another head for it.
+    public init(body: ByteBuffer?, freshUntil: Timestamp, derived: DerivedValues = DerivedValues()) {
+        self.derived = derived
         self.body = body
         self.freshUntil = freshUntil
     }

@@ -62,9 +62,14 @@ public final class CachingClient: Sendable {
     let configuration: Configuration
     let logger: Logger
     private let onClose: @Sendable () async throws -> Void
+    private let readerIdentity = ResponseReader.Identity()
 
     var reader: ResponseReader {
-        ResponseReader(decoder: configuration.decoder, maximumBodyBytes: configuration.maximumBodyBytes)
+        ResponseReader(
+            decoder: configuration.decoder,
+            maximumBodyBytes: configuration.maximumBodyBytes,
+            identity: readerIdentity
+        )
     }
 
     /// A client on a store and a transport that the caller made, and closes after the client.

@@ -34,7 +34,12 @@ extension Emission {
 struct ResponseReader: Sendable {
     let decoder: any ResponseDecoder
     let maximumBodyBytes: Int
+    /// Whose decoder it is: what it made of a stored response is kept for it alone.
+    let identity: Identity
     private static let errorBodyLimit = 1 << 20
+
+    /// Nothing but who it is.
+    final class Identity: Sendable {}
 
     @concurrent
     func read<Value: Decodable & Sendable>(
@@ -53,8 +58,22 @@ struct ResponseReader: Sendable {
                 body: body.map { Array($0.readableBytesView) }
             )
         }
+        // Decoded once, for as long as the stored response is in memory.
+        let resident = response.head.status == response.stored?.head.status ? response.stored?.content : nil
+        if let resident, let body = resident.body, body.readableBytes <= maximumBodyBytes,
+            let value = resident.derived.value(type, madeBy: identity)
+        {
+            return Delivery(emission: Emission(value, of: response), bytes: body, bodyID: response.stored?.bodyID)
+        }
         let bytes = try await response.body.collect(upTo: maximumBodyBytes)
         let value = try decode(type, from: bytes, status: status, target: target)
+        if let resident, resident.body == bytes {
+            resident.derived.keep(
+                value,
+                octets: MemoryLayout<Value>.size + 2 * bytes.readableBytes,
+                madeBy: identity
+            )
+        }
         return Delivery(emission: Emission(value, of: response), bytes: bytes, bodyID: response.stored?.bodyID)
     }
 

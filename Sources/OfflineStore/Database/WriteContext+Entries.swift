@@ -36,9 +36,12 @@ extension WriteContext {
         }
         try addTags(draft.tags, to: draft.id)
         state.filter?.insert(draft.keyHash)
-        guard let memory = state.memory else { return }
-        let isSmall = draft.bodyLength <= Int64(memory.bodyLimit) || draft.kind == .response
-        if !replaced.hasOthers, isSmall, let resident = draft.resident?(lastSequence) {
+        noteStored(draft, hasOthers: replaced.hasOthers)
+    }
+
+    /// Has memory take in what is now stored, where that is all there is under its key.
+    private func noteStored(_ draft: EntryDraft, hasOthers: Bool) {
+        if !hasOthers, state.memory != nil, let resident = draft.resident?(lastSequence) {
             noteChange(.stored(draft.keyHash, resident))
         } else {
             noteChange(.changed(draft.keyHash))
@@ -57,7 +60,7 @@ extension WriteContext {
         )
         guard let byTag, TagInvalidation(byTag) != .removed else { return false }
         // A 304 may bring another `Vary`: then this may now be the variant that another one was.
-        _ = try replace(draft, except: place.id)
+        let replaced = try replace(draft, except: place.id)
         let statement = try connection.prepare(
             """
             UPDATE entry SET head = ?2, expires_at = ?3, is_usable_stale = ?4, is_invalidated = ?5, sequence = ?6, variant = ?7,
@@ -74,7 +77,7 @@ extension WriteContext {
         statement.bind(8, draft.size)
         try statement.run()
         try setTags(draft.tags, of: place.id)
-        noteChange(.changed(draft.keyHash))
+        noteStored(draft, hasOthers: replaced.hasOthers)
         return true
     }
 

@@ -106,27 +106,30 @@ final class MemoryTier: Sendable {
             guard state.version == ticket else { return nil }
             return state.insert(hash, entry, cost: cost, gone: &gone)
         }
-        if let generation { follow(entry, hash, generation) }
         release(gone)
+        if let generation { follow(entry, hash, generation) }
     }
 
     /// Makes memory agree with what was committed. To be called by the writer alone, after each commit.
     func apply(_ changes: [Change]) {
-        var gone: [ResidentEntry] = []
         for change in changes {
+            var gone: [ResidentEntry] = []
             switch change {
-            case .changed(let hash): shard(hash).state.withLock { $0.changed(hash, gone: &gone) }
+            case .changed(let hash):
+                shard(hash).state.withLock { $0.changed(hash, gone: &gone) }
+                release(gone)
             case .stored(let hash, let entry):
                 let cost = entry.cost
                 let generation = shard(hash).state.withLock { state in
                     state.changed(hash, gone: &gone)
                     return state.insert(hash, entry, cost: cost, gone: &gone)
                 }
+                // In this order: a freshened head may go on with the values of the one before.
+                release(gone)
                 if let generation { follow(entry, hash, generation) }
             case .everything: removeAll()
             }
         }
-        release(gone)
     }
 
     func removeAll() {

@@ -233,18 +233,23 @@ final class SQLiteResponseStore: ResponseStore {
             return nil
         }
         let entry = ResponseEntry(draft: draft, state: database.state)
-        let renewed = entry.draft(id: response.id, bodyID: response.bodyID, bodyLength: response.bodyLength)
+        var freshened = response
+        freshened.head = draft.head
+        freshened.content = response.content.map {
+            ResidentContent(body: $0.body, freshUntil: draft.freshUntil, derived: $0.derived)
+        }
+        var renewed = entry.draft(id: response.id, bodyID: response.bodyID, bodyLength: response.bodyLength)
+        if freshened.content != nil {
+            renewed.resident = { [freshened] sequence in entry.resident(freshened, sequence: sequence) }
+        }
         let place = EntryPlace(id: response.id, bodyID: response.bodyID, bodyLength: response.bodyLength)
         let isChanged = try await core.write(to: database, bytes: Int(draft.head.storedOctets + draft.tagLogOctets)) {
-            context in
+            [renewed] context in
             if try context.isInvalidated(after: fence, entry, freshening: place.id) { return false }
             return try context.freshen(place, with: renewed)
         }
         guard isChanged else { return nil }
         changes.publish(StoreChange(.freshened, .key(response.key), tags: draft.tags))
-        var freshened = response
-        freshened.head = draft.head
-        freshened.content = ResidentContent(body: response.content?.body, freshUntil: draft.freshUntil)
         return freshened
     }
 

@@ -1,0 +1,76 @@
+import Foundation
+import Holdfast
+import HoldfastTesting
+import SampleOrigin
+import Synchronization
+import Testing
+
+/// Counts what it decodes.
+private final class CountingDecoder: ResponseDecoder {
+    private let counter = Mutex(0)
+    var count: Int { counter.withLock { $0 } }
+
+    func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
+        counter.withLock { $0 += 1 }
+        return try JSONDecoder().decode(type, from: data)
+    }
+}
+
+@Suite(.timeLimit(.minutes(2))) struct TypedMemoryTests {
+    @Test func aStoredResponseIsDecodedOnceForEachType() async throws {
+        let decoder = CountingDecoder()
+        try await ClientFixture.run(.init(decoder: decoder)) { fixture in
+            let first = try await fixture.client.fetch(fixture.feed)
+            #expect(decoder.count == 1)
+            for _ in 0..<5 {
+                let stored = try await fixture.client.fetch(fixture.feed)
+                #expect(stored.source == .store && stored.value == first.value)
+            }
+            #expect(decoder.count == 2)
+            struct Part: Decodable, Sendable { var userDetails: Feed.User }
+            for _ in 0..<3 { _ = try await fixture.client.fetch(fixture.feed, as: Part.self) }
+            #expect(decoder.count == 3)
+            // A 304 brings another head for the same body.
+            fixture.clock.advance(by: .seconds(61))
+            #expect(try await fixture.client.fetch(fixture.feed).outcome.forwardStatus == 304)
+            #expect(try await fixture.client.fetch(fixture.feed).value == first.value)
+            #expect(decoder.count == 3)
+        }
+    }
+
+    @Test func aTypeThatDoesNotDecodeLeavesTheOctetsAndTheOtherTypesAlone() async throws {
+        let decoder = CountingDecoder()
+        try await ClientFixture.run(.init(decoder: decoder)) { fixture in
+            let first = try await fixture.client.fetch(fixture.feed)
+            await fixture.origin.stop()
+            struct Other: Decodable, Sendable { var nothingOfTheKind: Int }
+            let none = try await fixture.client.fetch(fixture.feed, as: Other.self, .storedOnly)
+            #expect(none == nil)
+            #expect(try await fixture.client.fetch(fixture.feed, .storedOnly)?.value == first.value)
+        }
+    }
+
+    @Test func whatOneClientsDecoderMadeIsNotAnothers() async throws {
+        let decoder = CountingDecoder()
+        try await ClientFixture.run(.init(decoder: decoder)) { fixture in
+            _ = try await fixture.client.fetch(fixture.feed)
+            _ = try await fixture.client.fetch(fixture.feed)
+            let other = CountingDecoder()
+            let client = CachingClient(
+                store: fixture.client.store,
+                transport: FailingTransport(),
+                configuration: .init(decoder: other),
+                clock: fixture.clock
+            )
+            for _ in 0..<2 { _ = try await client.fetch(fixture.feed, .storedOnly) }
+            #expect(other.count == 1)
+        }
+    }
+}
+
+/// Sends nothing.
+private struct FailingTransport: Transport {
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
+        throw TransportError(code: .connect, message: "nothing is sent here")
+    }
+}
