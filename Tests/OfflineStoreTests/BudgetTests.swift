@@ -116,4 +116,140 @@ import Testing
         #expect(try await smaller.statistics().responses > 4)
         try await smaller.close()
     }
+
+    /// Entries that are pinned are not evicted: what comes is refused before the folder outgrows its budget.
+    @Test func whatIsPinnedFillsTheBudgetAndNoMore() async throws {
+        let budget: Int64 = 4 << 20
+        let store = try await openStore(folder.store, clock: clock, budget: budget)
+        var stored = 0
+        var refused = 0
+        for index in 0..<80 {
+            let code = await code {
+                try await store.setObject(String(repeating: "p", count: 60_000), forKey: "\(index)")
+            }
+            if let entry = try await store.entry(forObjectKey: "\(index)") {
+                stored += 1
+                #expect(code == nil)
+                #expect(try await store.setPinned(true, entry))
+            } else {
+                refused += 1
+                #expect(code == .full)
+            }
+            #expect(folderSize <= budget)
+        }
+        #expect(stored > 30 && refused > 10, "\(stored) \(refused)")
+        let text = await message { try await store.setObject(String(repeating: "p", count: 60_000), forKey: "more") }
+        #expect(text.contains("pinned") && text.contains("4194304"), "\(text)")
+        // What brings nothing is never refused.
+        try await store.responses.invalidate(.all, keepingForOffline: true, at: clock.now())
+        let entry = try #require(try await store.entry(forObjectKey: "0"))
+        #expect(try await store.setPinned(false, entry))
+        try await store.setObject(String(repeating: "n", count: 50_000), forKey: "new")
+        #expect(try await store.entry(forObjectKey: "0") == nil)
+        #expect(try await store.entry(forObjectKey: "new") != nil)
+        try await store.close()
+    }
+
+    /// Bodies that are replaced while slow readers hold them cannot be removed: they do not empty the store.
+    @Test func whatReadersHoldDoesNotPushEverythingElseOut() async throws {
+        let budget: Int64 = 8 << 20
+        let store = try await openStore(folder.store, clock: clock, budget: budget)
+        for index in 0..<20 { try await store.setObject(String(repeating: "k", count: 100_000), forKey: "\(index)") }
+        var held: [BodyStream] = []
+        var refused = 0
+        let key = try cacheKey("/big")
+        for _ in 0..<30 {
+            let code = await code { try await store.store(draft(key, at: clock.now()), [pattern(900_000)]) }
+            if code != nil { refused += 1 }
+            #expect(code == nil || code == .busy)
+            #expect(folderSize <= budget)
+            if let response = try await store.responses.lookup(key).first,
+                let body = try await store.responses.openBody(of: response)
+            {
+                held.append(body)
+            }
+        }
+        #expect(refused > 10 && held.count > 3)
+        #expect(try await store.statistics().objects == 20)
+        for body in held { #expect(try await body.collect(upTo: 1 << 20) == pattern(900_000)) }
+        held = []
+        try await store.settle()
+        try await store.store(draft(try cacheKey("/after"), at: clock.now()), [pattern(900_000)])
+        #expect(try await store.responses.lookup(try cacheKey("/after")).count == 1)
+        #expect(try await store.statistics().objects == 20)
+        try await store.close()
+    }
+
+    /// Evicting what is being read frees nothing.
+    @Test func whatIsBeingReadIsPassedOver() async throws {
+        let store = try await openStore(folder.store, clock: clock, budget: 8 << 20)
+        let key = try cacheKey("/read")
+        let response = try #require(try await store.store(draft(key, at: clock.now()), [pattern(200_000)]))
+        let body = try #require(try await store.responses.openBody(of: response))
+        for index in 0..<150 { try await store.setObject(String(repeating: "x", count: 100_000), forKey: "\(index)") }
+        #expect(try await store.objectData(forKey: "0") == nil)
+        #expect(try await store.responses.lookup(key).count == 1)
+        #expect(try await body.collect(upTo: 1 << 20) == pattern(200_000))
+        try await store.close()
+    }
+
+    @Test(arguments: [1, 2, 3, 4])
+    func theBudgetHoldsWhateverIsDone(seed: UInt64) async throws {
+        let budget: Int64 = 6 << 20
+        let store = try await openStore(folder.store, clock: clock, budget: budget) {
+            $0.evictionOrder = seed % 2 == 0 ? .keepingOfflineCopies : .leastRecentlyUsed
+            if seed > 2 { $0.quotas = [.tag("tag-0", bytes: 1 << 20), .everyOrigin(bytes: 3 << 20)] }
+        }
+        var generator = SeededGenerator(seed: seed)
+        var held: [(body: BodyStream, length: Int)] = []
+        var largest: Int64 = 0
+        var refused = 0
+        for step in 0..<700 {
+            let name = "/\(Int.random(in: 0..<80, using: &generator))"
+            let key = try cacheKey(name)
+            let length = [200, 5000, 60_000, 200_000, 700_000].randomElement(using: &generator) ?? 0
+            let tags = (0..<Int.random(in: 0...3, using: &generator)).map { "tag-\($0)" }
+            let choice = Int.random(in: 0..<100, using: &generator)
+            let code = await code {
+                switch choice {
+                case ..<45:
+                    let draft = draft(key, at: clock.now(), isUsableStale: choice < 30, tags: tags)
+                    try await store.store(draft, [pattern(length, seed: UInt64(length))])
+                case ..<60: try await store.setObject(String(repeating: "o", count: length), forKey: name)
+                case ..<75:
+                    guard let response = try await store.responses.lookup(key).first else { return }
+                    guard let body = try await store.responses.openBody(of: response) else { return }
+                    held.append((body, Int(response.bodyLength)))
+                    if held.count > 6 { held.removeFirst() }
+                case ..<80:
+                    if held.isEmpty { return }
+                    let (body, length) = held.removeFirst()
+                    let octets = try await body.collect(upTo: 1 << 20)
+                    #expect(octets == pattern(length, seed: UInt64(length)), "\(length)")
+                case ..<86:
+                    guard let entry = try await store.entry(forObjectKey: name) else { return }
+                    if entry.bodyLength < 100_000 { _ = try await store.setPinned(choice < 83, entry) }
+                case ..<90: try await store.responses.invalidate(.key(key), keepingForOffline: false, at: clock.now())
+                case ..<94:
+                    try await store.responses.invalidate(.tag("tag-2"), keepingForOffline: choice < 92, at: clock.now())
+                case ..<97: try await store.removeObject(forKey: name)
+                case ..<99: try await store.removeExpired(includingOfflineUsable: choice < 98)
+                default: try await store.responses.invalidate(.all, keepingForOffline: true, at: clock.now())
+                }
+            }
+            if code != nil { refused += 1 }
+            #expect(code == nil || code == .busy || code == .full || code == .tooLarge, "step \(step)")
+            largest = max(largest, folderSize)
+            #expect(largest <= budget, "seed \(seed), step \(step)")
+            if largest > budget { break }
+            clock.advance(by: .seconds(1))
+        }
+        held = []
+        try await store.settle()
+        #expect(largest > budget / 4 * 3 && refused < 100, "\(largest) \(refused)")
+        let statistics = try await store.statistics()
+        #expect(statistics.evictedEntries > 10 && statistics.unreferencedBodies == 0)
+        #expect(try wrongTags(folder.store + "/0001.sqlite") == 0)
+        try await store.close()
+    }
 }

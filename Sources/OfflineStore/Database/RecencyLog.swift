@@ -7,6 +7,8 @@ import Synchronization
 final class RecencyLog: Sendable {
     /// Uses that are worth a flush.
     static let flushCount = 1024
+    /// Uses that one transaction writes at most: each touches pages of its own, and all of them go to the log.
+    private static let takeCount = 2 * flushCount
     /// Uses kept while flushing is impossible; the ones after are forgotten.
     private static let limit = 65_536
 
@@ -41,11 +43,16 @@ final class RecencyLog: Sendable {
 
     var count: Int { state.withLock { $0.used.count } }
 
-    /// Takes what has gathered.
+    /// Takes what has gathered: as much as one transaction writes, and the rest the next time.
     func take() -> [Int64: Int64] {
         state.withLock { state in
-            defer { state.used = [:] }
-            return state.used
+            guard state.used.count > Self.takeCount else {
+                defer { state.used = [:] }
+                return state.used
+            }
+            let taken = Dictionary(uniqueKeysWithValues: state.used.prefix(Self.takeCount).map { ($0.key, $0.value) })
+            for id in taken.keys { state.used[id] = nil }
+            return taken
         }
     }
 

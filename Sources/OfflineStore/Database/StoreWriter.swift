@@ -15,6 +15,8 @@ final class StoreWriter: Sendable {
         var invalidated: @Sendable (Int64) throws -> Void
         /// This writer's database is damaged.
         var damaged: @Sendable (StoreWriter, any Error) -> Void
+        /// So many entries, of so many octets, were evicted.
+        var evicted: @Sendable (Int, Int64) -> Void
     }
 
     private struct State {
@@ -46,7 +48,7 @@ final class StoreWriter: Sendable {
     let database: DatabaseState
     let memory: WriterMemory
     let logger: Logger
-    private let events: Events
+    let events: Events
     private let state = Mutex(State())
     /// A reader keeps the log from shrinking: see ``isLogHeld(_:_:)``.
     let logIsHeld = Atomic(false)
@@ -196,8 +198,8 @@ final class StoreWriter: Sendable {
             let batch = takeBatch()
             admitWaiters(all: batch.isEmpty)
             if !batch.isEmpty {
-                makeRoom(for: batch.reduce(0) { $0 + $1.bytes }, connection)
-                run(batch, connection)
+                let admitted = makeRoom(for: batch, connection)
+                if !admitted.isEmpty { run(admitted, connection) }
             }
             // A store that is closing leaves its housekeeping to the next opening.
             let hasMore = state.withLock { $0.refusal == nil } && keepHouse(connection)
@@ -222,6 +224,7 @@ final class StoreWriter: Sendable {
         do {
             try transaction(connection, isDurable: batch.contains(where: \.isDurable)) {
                 for job in batch { outcomes.append(try run(job, context, isAlone: batch.count == 1)) }
+                try context.writeTagOctets()
             }
             context.committed()
         } catch {
@@ -277,7 +280,9 @@ final class StoreWriter: Sendable {
         }
         do {
             try connection.run("BEGIN IMMEDIATE")
-            let used = database.recency.count >= RecencyLog.flushCount ? database.recency.take() : [:]
+            // Not into a log that a reader keeps from being used anew: it would grow with every thousand reads.
+            let isDue = database.recency.count >= RecencyLog.flushCount && !logIsHeld.load(ordering: .relaxed)
+            let used = isDue ? database.recency.take() : [:]
             do {
                 try flush(used, connection)
                 try body()
@@ -330,8 +335,9 @@ final class StoreWriter: Sendable {
         guard checkpointing else { return }
         try queue.writeWithoutTransaction { database in
             let connection = Connection(database)
-            let used = self.database.recency.take()
-            if !used.isEmpty { try transaction(connection) { try flush(used, connection) } }
+            while case let used = self.database.recency.take(), !used.isEmpty {
+                try transaction(connection) { try flush(used, connection) }
+            }
             try checkpoint(connection, truncating: true)
         }
     }

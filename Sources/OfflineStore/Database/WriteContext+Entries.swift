@@ -35,7 +35,7 @@ extension WriteContext {
         statement.bind(15, draft.bodyLength)
         statement.bind(16, head)
         try statement.run()
-        try addTags(draft.tags, to: id)
+        try addTags(draft.tags, to: id, size: size)
     }
 
     /// Gives an entry another head for the body it has.
@@ -60,6 +60,7 @@ extension WriteContext {
         let size =
             Int64(draft.key.count + draft.variant.count + head.count) + place.bodyLength + StoreLimits.entryOverhead
             + Int64(draft.tags.count) * StoreLimits.tagOverhead
+        try setTags(draft.tags, of: place.id, size: size)
         let statement = try connection.prepare(
             """
             UPDATE entry SET head = ?2, expires_at = ?3, is_usable_stale = ?4, is_invalidated = ?5, sequence = ?6, variant = ?7,
@@ -75,14 +76,13 @@ extension WriteContext {
         statement.bind(7, draft.variant)
         statement.bind(8, size)
         try statement.run()
-        try setTags(draft.tags, of: place.id)
         return true
     }
 
     /// Removes an entry and its body.
     func remove(_ place: EntryPlace) throws {
-        try connection.run("DELETE FROM entry WHERE id = ?1", place.id)
         try removeTags(of: place.id)
+        try connection.run("DELETE FROM entry WHERE id = ?1", place.id)
         try discardBody(place.bodyID, length: place.bodyLength)
     }
 

@@ -18,6 +18,9 @@ final class WriteContext {
     private(set) var objectFloor: Int64?
     private(set) var claims: [Int64] = []
     private var pardons: [Int64] = []
+    /// What changes about the octets under each tag.
+    var tagOctets = TagOctets()
+    private var tagsBeyondQuota: [TagName] = []
     private var addsGarbage = false
     private var invalidatesTags = false
 
@@ -109,11 +112,24 @@ final class WriteContext {
 
     func requestSweep() { addsGarbage = true }
     func requestTagSweep() { invalidatesTags = true }
+    func noteBeyondQuota(_ tag: TagName) { tagsBeyondQuota.append(tag) }
+
+    /// Somebody reads a body that was to be removed: its octets cannot be had until the reader ends.
+    func noteHeld(_ bodyID: Int64) throws {
+        guard state.leases.isUnmeasured(bodyID) else { return }
+        let (first, last) = (bodyID << 16, bodyID << 16 | 0xffff)
+        let lowest = try connection.integer("SELECT min(id) FROM chunk WHERE id BETWEEN ?1 AND ?2", first, last)
+        let highest = try connection.integer("SELECT max(id) FROM chunk WHERE id BETWEEN ?1 AND ?2", first, last)
+        guard let lowest, let highest else { return }
+        state.leases.noteHeld(bodyID, octets: (highest - lowest + 1) * Int64(StoreLimits.chunkLength))
+    }
 
     // MARK: The end
 
     /// Makes memory agree with what was committed.
     func committed() {
+        assert(tagOctets.isEmpty, "the octets under tags were not written before the commit: see writeTagOctets()")
+        for tag in tagsBeyondQuota { memory.quotas.add(tag) }
         if let responseFloor { state.responseFloor.store(responseFloor, ordering: .releasing) }
         if let objectFloor { state.objectFloor.store(objectFloor, ordering: .releasing) }
         for bodyID in pardons { state.leases.pardon(bodyID) }
@@ -135,6 +151,7 @@ final class WriteContext {
         fileprivate var objectFloor: Int64?
         fileprivate var claims: Int
         fileprivate var pardons: Int
+        fileprivate var tagOctets: Int
     }
 
     func mark() -> Mark {
@@ -143,7 +160,8 @@ final class WriteContext {
             responseFloor: responseFloor,
             objectFloor: objectFloor,
             claims: claims.count,
-            pardons: pardons.count
+            pardons: pardons.count,
+            tagOctets: tagOctets.count
         )
     }
 
@@ -154,6 +172,7 @@ final class WriteContext {
         state.leases.endClaims(claims[mark.claims...])
         claims.removeLast(claims.count - mark.claims)
         pardons.removeLast(pardons.count - mark.pardons)
+        tagOctets.removeAll(after: mark.tagOctets)
         memory.reservedID = memory.nextID
     }
 }
