@@ -13,8 +13,8 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test(arguments: [400, 50_000])
-    func theLogStaysSmall(length: Int) async throws {
+    @Test(arguments: [(400, 3000), (50_000, 500)])
+    func theLogStaysSmall(_ length: Int, _ count: Int) async throws {
         let threshold: Int64 = 1 << 20
         let store = try await openStore(folder.store, clock: clock) { $0.checkpointThreshold = threshold }
         let guest = try await openReadOnly(folder.store, clock: clock)
@@ -23,12 +23,13 @@ import Testing
         let log = folder.store + "/0001.sqlite-wal"
         let observed = Observed()
         let body = pattern(length)
-        let count = 40_000_000 / (length + 3000)
         try await withThrowingTaskGroup(of: Void.self) { readers in
             for (number, reader) in [store, guest, store, guest, guest].enumerated() {
                 readers.addTask {
                     while observed.isWriting.load(ordering: .relaxed) {
-                        let key = try cacheKey("/\((observed.reads.add(1, ordering: .relaxed).newValue &* 7 + number) % 300)")
+                        let key = try cacheKey(
+                            "/\((observed.reads.add(1, ordering: .relaxed).newValue &* 7 + number) % 300)"
+                        )
                         if let response = try await reader.responses.lookup(key).first {
                             _ = try await reader.responses.openBody(of: response)?.collect(upTo: length)
                         }
@@ -43,7 +44,7 @@ import Testing
                     if index >= 8 { try await writers.next() }
                     writers.addTask {
                         let draft = draft(
-                            try cacheKey("/\(index % 2000)"),
+                            try cacheKey("/\(index % 1000)"),
                             at: clock.now(),
                             tags: ["a", "b-\(index % 50)"]
                         )
@@ -59,7 +60,7 @@ import Testing
         let largest = observed.largest.load(ordering: .relaxed)
         #expect(largest > 0 && largest <= limits.log, "\(largest)")
         #expect(observed.reads.load(ordering: .relaxed) > 100)
-        #expect(try await store.statistics().responses == min(count, 2000))
+        #expect(try await store.statistics().responses == min(count, 1000))
         try await guest.close()
         try await store.close()
     }

@@ -66,14 +66,14 @@ import Testing
 
     @Test func onceNothingElseIsLeftRecencyDecides() async throws {
         let store = try await fill(.keepingOfflineCopies)
-        for index in 0..<200 {
+        for index in 0..<110 {
             try await store.store(draft(try cacheKey("/useful-\(index)"), at: clock.now()), [pattern(60_000)])
         }
         try await store.settle()
         #expect(try await isStored("/99", in: store) == false)
         #expect(try await isStored("/offline", in: store) == false)
         #expect(try await isStored("/useful-0", in: store) == false)
-        #expect(try await isStored("/useful-199", in: store))
+        #expect(try await isStored("/useful-109", in: store))
         try await store.close()
     }
 

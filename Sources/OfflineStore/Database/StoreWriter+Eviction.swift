@@ -194,6 +194,16 @@ extension StoreWriter {
 
     /// Those who are first in line, as many as come to some octets or as one transaction takes.
     private func victims(worth excess: Int64, _ connection: Connection) throws -> [EvictionVictim] {
+        // As long as a body is read its room is not to be had; but rather its entry goes than nothing.
+        let victims = try victims(worth: excess, areLeased: false, connection)
+        return victims.isEmpty ? try self.victims(worth: excess, areLeased: true, connection) : victims
+    }
+
+    private func victims(
+        worth excess: Int64,
+        areLeased: Bool,
+        _ connection: Connection
+    ) throws -> [EvictionVictim] {
         var victims: [EvictionVictim] = []
         var freed: Int64 = 0
         func take(_ condition: String) throws {
@@ -202,8 +212,7 @@ extension StoreWriter {
             // Without a limit in the statement: it is stepped as far as needed, past what cannot go.
             while freed < excess, victims.count < database.limits.batch, try statement.step() {
                 let victim = EvictionVictim(statement)
-                // As long as it is read its room is not to be had.
-                if database.leases.isLeased(victim.place.bodyID) { continue }
+                if database.leases.isLeased(victim.place.bodyID) != areLeased { continue }
                 victims.append(victim)
                 freed += victim.size
             }

@@ -6,8 +6,8 @@ import Synchronization
 extension StoreWriter {
     /// Chunks in one step of the sweep: 4 MiB.
     private static let sweepCount: Int64 = 64
-    /// Pages given back in one step.
-    private static let vacuumPages: Int64 = 512
+    /// Pages given back in one step: what takes their place is moved there, through the log.
+    private var vacuumPages: Int64 { min(512, database.limits.checkpoint / StoreLimits.pageSize) }
 
     /// One step of everything that is due; `true` when there is more to do.
     func keepHouse(_ connection: Connection) -> Bool {
@@ -132,8 +132,9 @@ extension StoreWriter {
     /// Gives free pages back to the file system.
     private func vacuum(_ connection: Connection) throws {
         let before = try connection.integer("PRAGMA freelist_count") ?? 0
-        let statement = try connection.prepare("PRAGMA incremental_vacuum(\(Self.vacuumPages))")
+        let statement = try connection.prepare("PRAGMA incremental_vacuum(\(vacuumPages))")
         try statement.run()
+        memory.pagesSinceCheckpoint += writtenPages(connection)
         let after = try connection.integer("PRAGMA freelist_count") ?? 0
         if after == 0 || after >= before {
             memory.wantsVacuum = false

@@ -41,7 +41,7 @@ extension StoreWriter {
         if octets > target { try evict(&round, excess: octets - target, connection) }
         if octets <= target || round.victims?.isEmpty ?? true {
             memory.quotas.round = nil
-            // Nobody could go: all are pinned or being read. It is tried again when there are more.
+            // Nobody could go: all are pinned. It is tried again when there are more.
             if octets <= target || round.evicted == 0 { memory.quotas.remove(tag) }
         } else {
             memory.quotas.round = round
@@ -77,7 +77,7 @@ extension StoreWriter {
     private func look(_ round: inout QuotaWork.Round, _ connection: Connection) throws {
         let statement = try connection.prepare(
             """
-            SELECT id, recency, size, is_usable_stale, expires_at, is_pinned, body_id
+            SELECT id, recency, size, is_usable_stale, expires_at, is_pinned
             FROM entry_tag t CROSS JOIN entry ON entry.id = t.entry_id
             WHERE t.tag_id = ?1 AND t.entry_id > ?2 ORDER BY t.entry_id LIMIT ?3
             """
@@ -90,7 +90,7 @@ extension StoreWriter {
         while try statement.step() {
             count += 1
             round.cursor = statement.integer(0)
-            if statement.flag(5) || database.leases.isLeased(statement.integer(6)) { continue }
+            if statement.flag(5) { continue }
             let recency = statement.integer(1)
             let rank = EvictionRank(
                 database.limits.evictionOrder,
@@ -122,7 +122,6 @@ extension StoreWriter {
                 statement.bind(2, candidate.recency)
                 guard try statement.step() else { continue }
                 let victim = EvictionVictim(statement)
-                if database.leases.isLeased(victim.place.bodyID) { continue }
                 chosen.append(victim)
                 freed += victim.size
             }

@@ -318,7 +318,7 @@ final class StoreWriter: Sendable {
         }
     }
 
-    private func writtenPages(_ connection: Connection) -> Int64 {
+    func writtenPages(_ connection: Connection) -> Int64 {
         var current: Int32 = 0
         var highest: Int32 = 0
         guard let pointer = connection.pointer,
