@@ -13,7 +13,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test(arguments: [(400, 3000), (50_000, 500)])
+    @Test(arguments: [(400, 1500), (50_000, 400)])
     func theLogStaysSmall(_ length: Int, _ count: Int) async throws {
         let threshold: Int64 = 1 << 20
         let store = try await openStore(folder.store, clock: clock) { $0.checkpointThreshold = threshold }

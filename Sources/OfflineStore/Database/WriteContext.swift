@@ -121,7 +121,8 @@ final class WriteContext {
         let lowest = try connection.integer("SELECT min(id) FROM chunk WHERE id BETWEEN ?1 AND ?2", first, last)
         let highest = try connection.integer("SELECT max(id) FROM chunk WHERE id BETWEEN ?1 AND ?2", first, last)
         guard let lowest, let highest else { return }
-        state.leases.noteHeld(bodyID, octets: (highest - lowest + 1) * Int64(StoreLimits.chunkLength))
+        let end = try connection.integer("SELECT length(data) FROM chunk WHERE id = ?1", highest) ?? 0
+        state.leases.noteHeld(bodyID, octets: (highest - lowest) * Int64(StoreLimits.chunkLength) + end)
     }
 
     // MARK: The end
