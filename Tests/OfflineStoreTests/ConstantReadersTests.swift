@@ -1,3 +1,4 @@
+import GRDBSQLite
 import HTTPCache
 import HTTPCacheSemantics
 import NIOCore
@@ -39,6 +40,14 @@ import Testing
                     }
                 }
             }
+            readers.addTask {
+                let relay = try Relay(folder.store + "/0001.sqlite")
+                while observed.isWriting.load(ordering: .relaxed) {
+                    try relay.pass()
+                    observed.largest.max(fileSize(log), ordering: .relaxed)
+                    await Task.yield()
+                }
+            }
             try await withThrowingTaskGroup(of: Void.self) { writers in
                 for index in 0..<count {
                     if index >= 8 { try await writers.next() }
@@ -72,4 +81,33 @@ private final class Observed: Sendable {
     let largest = Atomic<Int64>(0)
     let isWriting = Atomic(true)
     let reads = Atomic(0)
+}
+
+/// Two connections of another program that hand over to each other: each reads for a moment, and there is never one without a reader.
+private final class Relay {
+    private var connections: [OpaquePointer?] = []
+    private var next = 0
+
+    init(_ path: String) throws {
+        for _ in 0..<2 {
+            var connection: OpaquePointer?
+            let code = sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY, nil)
+            connections.append(connection)
+            sqlite3_busy_timeout(connection, 10_000)
+            guard code == SQLITE_OK else { throw TestFailure("sqlite3_open \(path)") }
+        }
+    }
+
+    deinit {
+        for connection in connections { sqlite3_close(connection) }
+    }
+
+    func pass() throws {
+        let (first, second) = (connections[next], connections[1 - next])
+        guard sqlite3_exec(first, "BEGIN; SELECT count(*) FROM garbage", nil, nil, nil) == SQLITE_OK else {
+            throw TestFailure("BEGIN: \(String(cString: sqlite3_errmsg(first)))")
+        }
+        if sqlite3_get_autocommit(second) == 0 { sqlite3_exec(second, "COMMIT", nil, nil, nil) }
+        next = 1 - next
+    }
 }
