@@ -29,7 +29,7 @@ import Testing
             let draft = draft(
                 try cacheKey("/\(index)"),
                 at: clock.now(),
-                freshFor: .seconds(index == 50 ? 10 : 1000),
+                freshFor: .seconds(index == 90 ? 10 : 1000),
                 isUsableStale: false,
                 tags: ["t"]
             )
@@ -48,7 +48,7 @@ import Testing
         let store = try await fill(.leastRecentlyUsed)
         #expect(try await isStored("/offline", in: store) == false)
         #expect(try await store.objectData(forKey: "object") == nil)
-        #expect(try await isStored("/50", in: store))
+        #expect(try await isStored("/90", in: store))
         #expect(try await isStored("/99", in: store))
         try await store.close()
     }
@@ -59,7 +59,7 @@ import Testing
         #expect(try await isStored("/offline", in: store))
         #expect(try await store.objectData(forKey: "object")?.isExpired == true)
         // Of those that go, the one that expires first.
-        #expect(try await isStored("/50", in: store) == false)
+        #expect(try await isStored("/90", in: store) == false)
         #expect(try await store.statistics().evictedEntries > 0)
         try await store.close()
     }
