@@ -31,16 +31,6 @@ import Testing
         #expect(octets.take().map(\.tagID) == [2])
     }
 
-    @Test func whatAnOperationAddedIsTakenBack() {
-        var octets = TagOctets()
-        octets.add(1, to: 1)
-        let mark = octets.count
-        octets.add(1, to: 1)
-        octets.forget(1)
-        octets.removeAll(after: mark)
-        #expect(octets.take().map(\.octets) == [1])
-    }
-
     /// Whatever was done, in whichever transactions it was done together, each tag's octets are the sum of its carriers' sizes.
     @Test(arguments: [1, 2, 3])
     func theSumsAreExactAfterRandomWork(seed: UInt64) async throws {

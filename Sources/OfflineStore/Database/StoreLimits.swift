@@ -29,6 +29,12 @@ struct StoreLimits: Sendable {
     var securelyDeletes: Bool
     var quotas: QuotaTable
     var evictionOrder: CacheManager.EvictionOrder
+    /// Octets of the memory tier, without the filter.
+    var memory: Int
+    /// Octets of a body that is kept in memory, at most.
+    var residentBody: Int
+    /// Octets of the filter of keys: sixteen bits for each entry of 512 octets that has room in the budget, and no more than an eighth of the memory.
+    var filter: Int
 
     /// Operations in one transaction at most: each may touch a page in every index, and all of them go to the log.
     var batch: Int
@@ -75,5 +81,15 @@ struct StoreLimits: Sendable {
         securelyDeletes = configuration.securelyDeletes
         quotas = try QuotaTable(configuration.quotas)
         evictionOrder = configuration.evictionOrder
+        guard configuration.memoryBudget >= 0, configuration.maximumResidentBody >= 0 else {
+            throw StoreError(
+                code: .invalidConfiguration,
+                message: "A memory tier of '\(configuration.memoryBudget)' octets is not possible; "
+                    + "give 'memoryBudget' and 'maximumResidentBody' 0 or more."
+            )
+        }
+        filter = min(max(4096, Int(clamping: budget / 256)), max(4096, configuration.memoryBudget / 8), 8 << 20)
+        memory = configuration.memoryBudget == 0 ? 0 : max(64 * 1024, configuration.memoryBudget - filter)
+        residentBody = configuration.maximumResidentBody
     }
 }

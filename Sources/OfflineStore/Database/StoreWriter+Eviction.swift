@@ -5,16 +5,14 @@ import Synchronization
 /// An entry that goes to make room.
 struct EvictionVictim {
     var place: EntryPlace
-    var keyHash: Int64
     var size: Int64
 
     /// The columns of one.
-    static let columns = "id, body_id, body_length, key_hash, size"
+    static let columns = "id, body_id, body_length, size"
 
     init(_ statement: SQLStatement) {
         place = EntryPlace(statement)
-        keyHash = statement.integer(3)
-        size = statement.integer(4)
+        size = statement.integer(3)
     }
 }
 
@@ -49,6 +47,7 @@ extension StoreWriter {
         let live = (pages - free) * StoreLimits.pageSize
         let held = database.leases.heldOctets
         let total = live + max(log, limits.log) + StoreLimits.fixedFiles
+        memory.usageEstimate = total
         return Usage(
             live: live,
             free: free * StoreLimits.pageSize,
@@ -158,25 +157,41 @@ extension StoreWriter {
 
     /// Removes what is first in line and not pinned; `false` when there is nothing.
     func evict(_ excess: Int64, _ connection: Connection) throws -> Bool {
-        try evict(connection) { try victims(worth: min(excess, Self.evictionOctets), connection) } > 0
+        var isInUse = false
+        let count = try evict(connection) {
+            let excess = min(excess, Self.evictionOctets)
+            // As long as a body is read its room is not to be had; but rather its entry goes than nothing.
+            var line = try firstInLine(worth: excess, areLeased: false, connection)
+            if line.victims.isEmpty, line.used.isEmpty {
+                line = try firstInLine(worth: excess, areLeased: true, connection)
+            }
+            for (id, recency) in line.used {
+                try connection.run(
+                    "UPDATE entry SET recency = ?2, last_used_at = max(last_used_at, ?3) WHERE id = ?1",
+                    id,
+                    recency,
+                    database.latestInstant
+                )
+            }
+            isInUse = !line.used.isEmpty
+            return line.victims
+        }
+        return count > 0 || isInUse
     }
 
-    /// Removes entries in a transaction, after the order of use that has gathered was written.
+    /// Removes entries in a transaction.
     ///
     /// - Returns: how many.
     func evict(_ connection: Connection, choosing victims: () throws -> [EvictionVictim]) throws -> Int {
         let context = WriteContext(connection: connection, state: database, memory: memory)
-        let used = database.recency.take()
         var chosen: [EvictionVictim] = []
         do {
             try transaction(connection) {
-                try flush(used, connection)
                 chosen = try victims()
                 for victim in chosen { try context.remove(victim.place) }
                 try context.writeTagOctets()
             }
         } catch {
-            database.recency.putBack(used)
             context.rolledBack()
             throw error
         }
@@ -192,38 +207,45 @@ extension StoreWriter {
         return chosen.count
     }
 
-    /// Those who are first in line, as many as come to some octets or as one transaction takes.
-    private func victims(worth excess: Int64, _ connection: Connection) throws -> [EvictionVictim] {
-        // As long as a body is read its room is not to be had; but rather its entry goes than nothing.
-        let victims = try victims(worth: excess, areLeased: false, connection)
-        return victims.isEmpty ? try self.victims(worth: excess, areLeased: true, connection) : victims
+    /// Those who stand first in line on the disk: the ones that go, and the ones that were used since and go to its end.
+    private struct Line {
+        var victims: [EvictionVictim] = []
+        var used: [(id: Int64, recency: Int64)] = []
     }
 
-    private func victims(
-        worth excess: Int64,
-        areLeased: Bool,
-        _ connection: Connection
-    ) throws -> [EvictionVictim] {
-        var victims: [EvictionVictim] = []
+    /// As many as come to some octets or as one transaction takes.
+    private func firstInLine(worth excess: Int64, areLeased: Bool, _ connection: Connection) throws -> Line {
+        var line = Line()
         var freed: Int64 = 0
-        func take(_ condition: String) throws {
+        func take(_ condition: String, byRecency: Bool) throws {
             let statement = try connection.prepare("SELECT \(EvictionVictim.columns) FROM entry \(condition)")
             defer { statement.reset() }
             // Without a limit in the statement: it is stepped as far as needed, past what cannot go.
-            while freed < excess, victims.count < database.limits.batch, try statement.step() {
+            while freed < excess, line.victims.count + line.used.count < database.limits.batch, try statement.step() {
                 let victim = EvictionVictim(statement)
                 if database.leases.isLeased(victim.place.bodyID) != areLeased { continue }
-                victims.append(victim)
-                freed += victim.size
+                // What the disk calls old may have been used a moment ago.
+                if byRecency, let recency = database.recency.take(victim.place.id) {
+                    line.used.append((victim.place.id, recency))
+                } else {
+                    line.victims.append(victim)
+                    freed += victim.size
+                }
             }
         }
         switch database.limits.evictionOrder {
         case .leastRecentlyUsed:
-            try take("INDEXED BY entry_by_recency WHERE is_pinned = 0 ORDER BY recency")
+            try take("INDEXED BY entry_by_recency WHERE is_pinned = 0 ORDER BY recency", byRecency: true)
         case .keepingOfflineCopies:
-            try take("INDEXED BY entry_by_expiry WHERE is_usable_stale = 0 AND is_pinned = 0 ORDER BY expires_at")
-            try take("INDEXED BY entry_by_recency WHERE is_pinned = 0 AND is_usable_stale = 1 ORDER BY recency")
+            try take(
+                "INDEXED BY entry_by_expiry WHERE is_usable_stale = 0 AND is_pinned = 0 ORDER BY expires_at",
+                byRecency: false
+            )
+            try take(
+                "INDEXED BY entry_by_recency WHERE is_pinned = 0 AND is_usable_stale = 1 ORDER BY recency",
+                byRecency: true
+            )
         }
-        return victims
+        return line
     }
 }

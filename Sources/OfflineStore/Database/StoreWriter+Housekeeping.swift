@@ -7,7 +7,7 @@ extension StoreWriter {
     /// Chunks in one step of the sweep: 4 MiB.
     private static let sweepCount: Int64 = 64
     /// Pages given back in one step: what takes their place is moved there, through the log.
-    private var vacuumPages: Int64 { min(512, database.limits.checkpoint / StoreLimits.pageSize) }
+    private var vacuumPages: Int64 { min(512, database.limits.checkpoint / StoreLimits.pageSize / 2) }
 
     /// One step of everything that is due; `true` when there is more to do.
     func keepHouse(_ connection: Connection) -> Bool {
@@ -39,6 +39,7 @@ extension StoreWriter {
                 memory.wantsVacuum = true
             }
             if memory.wantsVacuum { try vacuum(connection) }
+            if memory.filterCursor != nil { try buildFilter(connection) }
             let written = memory.pagesSinceCheckpoint * StoreLimits.pageSize
             if memory.wantsCheckpoint || written >= database.limits.checkpoint {
                 try checkpoint(
@@ -49,8 +50,8 @@ extension StoreWriter {
         } catch {
             setBack(error)
         }
-        return memory.wantsSweep || memory.isEvicting || memory.wantsVacuum
-            || (memory.wantsTagSweep || hasQuotaWork) && !logIsHeld.load(ordering: .relaxed)
+        return memory.wantsSweep || memory.isEvicting || memory.wantsVacuum || memory.filterCursor != nil
+            || ((memory.wantsTagSweep || hasQuotaWork) && !logIsHeld.load(ordering: .relaxed))
     }
 
     /// Housekeeping failed: it is tried again when there is a reason to, and not in a loop.
@@ -61,8 +62,34 @@ extension StoreWriter {
         memory.quotas.setBack()
         memory.wantsVacuum = false
         memory.wantsCheckpoint = false
+        memory.filterCursor = nil
+        memory.usageEstimate = nil
         logger.debug("housekeeping failed", metadata: ["store.path": "\(path)", "error": "\(error)"])
         reportIfDamage(error)
+    }
+
+    /// Keys in one step of building the filter.
+    private static let filterCount: Int64 = 4096
+
+    /// Adds some of the stored keys to the filter that is being built.
+    private func buildFilter(_ connection: Connection) throws {
+        guard let cursor = memory.filterCursor, let filter = database.filter else { return }
+        if cursor == .min { filter.beginBuilding() }
+        let statement = try connection.prepare(
+            "SELECT key_hash FROM entry INDEXED BY entry_by_key WHERE key_hash >= ?1 ORDER BY key_hash LIMIT ?2"
+        )
+        defer { statement.reset() }
+        statement.bind(1, cursor)
+        statement.bind(2, Self.filterCount)
+        var hashes: [Int64] = []
+        while try statement.step() { hashes.append(statement.integer(0)) }
+        filter.add(hashes)
+        if let last = hashes.last, last < .max {
+            memory.filterCursor = last + 1
+        } else {
+            memory.filterCursor = nil
+            filter.endBuilding()
+        }
     }
 
     /// Applies unfinished invalidations of tags to as many entries as one transaction takes.
@@ -154,7 +181,9 @@ extension StoreWriter {
         var frames: Int32 = 0
         var copied: Int32 = 0
         let mode = truncating ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE
-        let code = sqlite3_wal_checkpoint_v2(pointer, "main", mode, &frames, &copied)
+        let code = readers.withoutKeptSnapshots {
+            sqlite3_wal_checkpoint_v2(pointer, "main", mode, &frames, &copied)
+        }
         switch code & 0xff {
         case SQLITE_OK:
             // What a reader held back is copied after more has been written, not at once again.

@@ -28,8 +28,6 @@ extension StoreWriter {
             } else {
                 let candidates = EvictionCandidates(octets: octets - target)
                 memory.quotas.round = QuotaWork.Round(tag: tag, tagID: id, candidates: candidates)
-                // Writes the order of use, which looking goes by.
-                _ = try evict(connection) { [] }
             }
             return
         }
@@ -91,18 +89,30 @@ extension StoreWriter {
             count += 1
             round.cursor = statement.integer(0)
             if statement.flag(5) { continue }
-            let recency = statement.integer(1)
+            let (recency, isInUse) = lastUse(of: round.cursor, onDisk: statement.integer(1))
             let rank = EvictionRank(
                 database.limits.evictionOrder,
                 isUsableStale: statement.flag(3),
                 expiresAt: statement.integer(4),
-                recency: recency
+                recency: isInUse ? recency + Self.inUse : recency
             )
             round.candidates.add(
                 .init(id: statement.integer(0), rank: rank, recency: recency, size: statement.integer(2))
             )
         }
-        if count < Self.examinedCount { round.victims = round.candidates.take() }
+        guard count < Self.examinedCount else { return }
+        round.victims = round.candidates.take()
+        // So that what is used between here and their removal shows, and what is used until the next round.
+        database.recency.beginPeriod()
+    }
+
+    /// Puts what was used since the last round behind everything that was not: how often and when it was used last is not noted.
+    private static let inUse: Int64 = 1 << 61
+
+    /// The number of an entry's last use, which may not be on the disk yet, and whether it may have been used since.
+    private func lastUse(of id: Int64, onDisk recency: Int64) -> (number: Int64, isInUse: Bool) {
+        guard let use = database.recency.lastUse(of: id), use.number > recency else { return (recency, false) }
+        return (use.number, use.isInPeriod)
     }
 
     /// Removes the next ones, but for those that were used, pinned or replaced since they were looked at.
@@ -115,13 +125,14 @@ extension StoreWriter {
                 let candidate = victims.popLast()
             {
                 let statement = try connection.prepare(
-                    "SELECT \(EvictionVictim.columns) FROM entry WHERE id = ?1 AND recency = ?2 AND is_pinned = 0"
+                    "SELECT \(EvictionVictim.columns), recency FROM entry WHERE id = ?1 AND is_pinned = 0"
                 )
                 defer { statement.reset() }
                 statement.bind(1, candidate.id)
-                statement.bind(2, candidate.recency)
                 guard try statement.step() else { continue }
                 let victim = EvictionVictim(statement)
+                let use = lastUse(of: candidate.id, onDisk: statement.integer(4))
+                guard use.number == candidate.recency else { continue }
                 chosen.append(victim)
                 freed += victim.size
             }

@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+import NIOCore
 import Synchronization
 
 /// The engine's door to the store.
@@ -17,46 +18,104 @@ final class SQLiteResponseStore: ResponseStore {
 
     var changes: StoreChangeFeed { core.changes }
 
-    /// There is no memory tier yet.
-    func resident(_ key: CacheKey) -> [StoredResponse]? { nil }
+    /// From memory, or from the filter of keys, which knows of most keys that nothing is stored under them.
+    func resident(_ key: CacheKey) -> [StoredResponse]? {
+        guard let state = try? core.database().state, state.filter != nil else { return nil }
+        return resident(key, state.hash(key.bytes, .responseKey), state)
+    }
+
+    private func resident(_ key: CacheKey, _ hash: Int64, _ state: DatabaseState) -> [StoredResponse]? {
+        // Read first: what is invalidated after this may still be answered.
+        let sequence = core.sequence.load(ordering: .acquiring)
+        // Before the rest: when it has ended meanwhile, the rest has it.
+        let written = state.pending.values(key.bytes, hash: hash, sequence: sequence)
+        var found: [StoredResponse]?
+        if let memory = state.memory {
+            found = memory.responses(key, hash: hash, sequence: sequence, recency: state.recency)
+        }
+        if found == nil, state.filter?.mayContain(hash) == false { found = [] }
+        guard let found else { return nil }
+        return written.isEmpty ? found : state.pending.merged(found, with: written)
+    }
 
     @concurrent
     func lookup(_ key: CacheKey) async throws -> [StoredResponse] {
-        try records(of: key).compactMap(\.response)
+        try responses(of: [key])[0]
     }
 
-    /// The records of a key whose heads are whole.
-    func records(of key: CacheKey) throws -> [(record: EntryRecord, response: StoredResponse)] {
-        var (found, database) = try core.read {
-            connection,
-            database -> ([(EntryRecord, StoredResponse?)], StoreDatabase) in
-            let statement = try connection.prepare(Self.lookupQuery.sql(database.state))
-            defer { statement.reset() }
-            statement.bind(1, database.state.hash(key.bytes, .responseKey))
-            var found: [(EntryRecord, StoredResponse?)] = []
-            while try statement.step() {
-                guard statement.withOctets(3, { $0.elementsEqual(key.bytes) }),
-                    let record = EntryRecord(statement, database.state)
-                else { continue }
-                found.append((record, record.response(for: key)))
+    /// The responses of some keys, in their order: what is in memory, and the rest from one snapshot.
+    func responses(of keys: [CacheKey]) throws -> [[StoredResponse]] {
+        let database = try core.database()
+        let state = database.state
+        let hashes = keys.map { state.hash($0.bytes, .responseKey) }
+        var found = zip(keys, hashes).map { resident($0, $1, state) }
+        let missing = found.indices.filter { found[$0] == nil }
+        if missing.isEmpty { return found.map { $0 ?? [] } }
+        let sequence = core.sequence.load(ordering: .acquiring)
+        let written = missing.map { state.pending.values(keys[$0].bytes, hash: hashes[$0], sequence: sequence) }
+        let tickets = missing.map { state.memory?.ticket(hashes[$0]) ?? 0 }
+        // Another process's database may be followed to its successor: then its numbers are not these.
+        try core.read(database) { connection in
+            let reading = EntryReading(core: core, database: database, connection: connection)
+            for (index, ticket) in zip(missing, tickets) {
+                let responses = try reading.responses(of: keys[index], hash: hashes[index])
+                found[index] = responses
+                guard let memory = state.memory, !responses.isEmpty else { continue }
+                let subject = try reading.subject(of: responses, key: keys[index], hash: hashes[index])
+                let entry = ResidentEntry(
+                    key: keys[index].bytes,
+                    value: .responses(responses),
+                    subject: subject,
+                    sequence: sequence
+                )
+                memory.insert(entry, hash: hashes[index], ticket: ticket)
             }
-            return (found, database)
         }
-        for (record, response) in found {
-            if response == nil {
-                core.noteDamage("head", entryID: record.id, in: database)
-            } else {
-                use(record.id, database)
-            }
+        for (index, written) in zip(missing, written) {
+            for response in found[index] ?? [] { use(response.id, database) }
+            if !written.isEmpty { found[index] = state.pending.merged(found[index] ?? [], with: written) }
         }
-        found.removeAll { $0.1 == nil }
-        return found.compactMap { record, response in response.map { (record, $0) } }
+        return found.map { $0 ?? [] }
     }
 
-    private static let lookupQuery = EntryRecord.Query("key_hash = ?1 AND kind = 0")
+    /// The objects of some keys, in their order: what is in memory, and the rest from one snapshot.
+    func objects(of keys: [[UInt8]]) throws -> [EntryReading.FoundObject] {
+        let database = try core.database()
+        let state = database.state
+        let hashes = keys.map { state.hash($0, .objectKey) }
+        let sequence = core.sequence.load(ordering: .acquiring)
+        var found = zip(keys, hashes).map { key, hash -> EntryReading.FoundObject? in
+            if case .object(let object)? = state.pending.values(key, hash: hash, sequence: sequence).last {
+                return .object(object)
+            }
+            if let memory = state.memory,
+                let object = memory.object(key, hash: hash, sequence: sequence, recency: state.recency)
+            {
+                return .object(object)
+            }
+            return state.filter?.mayContain(hash) == false ? EntryReading.FoundObject.none : nil
+        }
+        let missing = found.indices.filter { found[$0] == nil }
+        if missing.isEmpty { return found.map { $0 ?? .none } }
+        let tickets = missing.map { state.memory?.ticket(hashes[$0]) ?? 0 }
+        try core.read(database) { connection in
+            let reading = EntryReading(core: core, database: database, connection: connection)
+            for (index, ticket) in zip(missing, tickets) {
+                let read = try reading.object(of: keys[index], hash: hashes[index])
+                found[index] = read
+                guard case .object(let object) = read else { continue }
+                use(object.id, database)
+                guard let memory = state.memory, object.octets.count <= memory.bodyLimit else { continue }
+                let entry = CacheManager.resident(object, key: keys[index], hash: hashes[index], sequence: sequence)
+                memory.insert(entry, hash: hashes[index], ticket: ticket)
+            }
+        }
+        return found.map { $0 ?? .none }
+    }
 
     @concurrent
     func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream? {
+        if let body = response.content?.body { return BodyStream(body, range) }
         let database = try core.database()
         use(response.id, database)
         return try StoredBody.open(
@@ -73,8 +132,7 @@ final class SQLiteResponseStore: ResponseStore {
     ///
     /// In memory: a read never writes.
     func use(_ entryID: Int64, _ database: StoreDatabase) {
-        guard let writer = database.writer else { return }
-        if database.state.recency.use(entryID) { writer.requestSweep() }
+        if database.writer != nil { database.state.recency.use(entryID) }
     }
 
     @concurrent
@@ -114,16 +172,18 @@ final class SQLiteResponseStore: ResponseStore {
             return nil
         }
         let entry = ResponseEntry(draft: draft, state: database.state)
+        let renewed = entry.draft(id: response.id, bodyID: response.bodyID, bodyLength: response.bodyLength)
         let place = EntryPlace(id: response.id, bodyID: response.bodyID, bodyLength: response.bodyLength)
         let isChanged = try await core.write(to: database, bytes: Int(draft.head.storedOctets + draft.tagLogOctets)) {
             context in
             if try context.isInvalidated(after: fence, entry, freshening: place.id) { return false }
-            return try context.freshen(place, with: entry.draft(bodyLength: place.bodyLength))
+            return try context.freshen(place, with: renewed)
         }
         guard isChanged else { return nil }
         changes.publish(StoreChange(.freshened, .key(response.key), tags: draft.tags))
         var freshened = response
         freshened.head = draft.head
+        freshened.content = ResidentContent(body: response.content?.body, freshUntil: draft.freshUntil)
         return freshened
     }
 
@@ -148,9 +208,23 @@ final class SQLiteResponseStore: ResponseStore {
     }
 }
 
+extension BodyStream {
+    /// A part of a body that is in memory; `nil` when the range is not within it.
+    init?(_ body: ByteBuffer, _ range: Range<Int64>?) {
+        guard let range else {
+            self.init(body)
+            return
+        }
+        guard range.lowerBound >= 0, range.upperBound <= Int64(body.readableBytes),
+            let part = body.getSlice(at: body.readerIndex + Int(range.lowerBound), length: range.count)
+        else { return nil }
+        self.init(part)
+    }
+}
+
 extension EntryRecord {
     /// The response, when the key is known already.
-    fileprivate func response(for key: CacheKey) -> StoredResponse? {
+    func response(for key: CacheKey) -> StoredResponse? {
         guard var head = StoredHeadCodec.decode(head, binding: binding) else { return nil }
         head.isInvalidated = head.isInvalidated || isInvalidated
         return StoredResponse(id: id, key: key, head: head, bodyID: bodyID, bodyLength: bodyLength, storedAt: storedAt)
