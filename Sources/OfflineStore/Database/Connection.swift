@@ -10,6 +10,9 @@ import GRDBSQLite
 final class Connection {
     private var handle: OpaquePointer?
     private var statements: [String: SQLStatement] = [:]
+    /// The first few statements: comparing a text with itself takes a moment, and hashing it many.
+    private var first: [(sql: String, statement: SQLStatement)] = []
+    private static let firstLimit = 8
 
     /// The connection while it is open.
     var pointer: OpaquePointer? { handle }
@@ -34,7 +37,8 @@ final class Connection {
 
     private func finalizeStatements() {
         guard handle != nil else { return }
-        for statement in statements.values { statement.finalize() }
+        for statement in first.map(\.statement) + statements.values { statement.finalize() }
+        first = []
         statements = [:]
     }
 
@@ -42,6 +46,10 @@ final class Connection {
     ///
     /// Not to be asked for again while it is stepped.
     func prepare(_ sql: String) throws -> SQLStatement {
+        for (known, statement) in first where known == sql {
+            statement.reset()
+            return statement
+        }
         if let statement = statements[sql] {
             statement.reset()
             return statement
@@ -53,7 +61,7 @@ final class Connection {
         let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
         guard code == SQLITE_OK, let statement else { throw SQLiteFailure(code: code, connection: handle) }
         let prepared = SQLStatement(statement)
-        statements[sql] = prepared
+        if first.count < Self.firstLimit { first.append((sql, prepared)) } else { statements[sql] = prepared }
         return prepared
     }
 

@@ -185,7 +185,11 @@ extension CacheManager {
 
     /// The object of a key: from memory, else from the disk.
     private func object(forKey key: [UInt8]) async throws -> ResidentObject? {
-        try await objects(forKeys: [key])[0]
+        switch try store.object(of: key) {
+        case .none: nil
+        case .object(let object): object
+        case .large(let record): try await large(record, key)
+        }
     }
 
     /// The objects of some keys, in their order.
@@ -213,7 +217,7 @@ extension CacheManager {
             case .damaged: return nil
             case .gone: break
             }
-            switch try store.objects(of: [key])[0] {
+            switch try store.object(of: key) {
             case .none: return nil
             case .object(let object): return object
             case .large(let next): record = next

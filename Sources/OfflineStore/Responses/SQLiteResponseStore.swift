@@ -21,97 +21,160 @@ final class SQLiteResponseStore: ResponseStore {
     /// From memory, or from the filter of keys, which knows of most keys that nothing is stored under them.
     func resident(_ key: CacheKey) -> [StoredResponse]? {
         guard let state = try? core.database().state, state.filter != nil else { return nil }
-        return resident(key, state.hash(key.bytes, .responseKey), state)
-    }
-
-    private func resident(_ key: CacheKey, _ hash: Int64, _ state: DatabaseState) -> [StoredResponse]? {
-        // Read first: what is invalidated after this may still be answered.
-        let sequence = core.sequence.load(ordering: .acquiring)
-        // Before the rest: when it has ended meanwhile, the rest has it.
-        let written = state.pending.values(key.bytes, hash: hash, sequence: sequence)
-        var found: [StoredResponse]?
-        if let memory = state.memory {
-            found = memory.responses(key, hash: hash, sequence: sequence, recency: state.recency)
-        }
-        if found == nil, state.filter?.mayContain(hash) == false { found = [] }
-        guard let found else { return nil }
-        return written.isEmpty ? found : state.pending.merged(found, with: written)
+        if case .found(let responses) = look(for: key, state) { return responses }
+        return nil
     }
 
     @concurrent
     func lookup(_ key: CacheKey) async throws -> [StoredResponse] {
-        try responses(of: [key])[0]
+        let database = try core.database()
+        switch look(for: key, database.state) {
+        case .found(let responses): return responses
+        case .missing(let missing):
+            return try core.read(database) { connection in
+                try read(missing, EntryReading(core: core, database: database, connection: connection))
+            }
+        }
     }
 
     /// The responses of some keys, in their order: what is in memory, and the rest from one snapshot.
     func responses(of keys: [CacheKey]) throws -> [[StoredResponse]] {
         let database = try core.database()
-        let state = database.state
-        let hashes = keys.map { state.hash($0.bytes, .responseKey) }
-        var found = zip(keys, hashes).map { resident($0, $1, state) }
-        let missing = found.indices.filter { found[$0] == nil }
-        if missing.isEmpty { return found.map { $0 ?? [] } }
-        let sequence = core.sequence.load(ordering: .acquiring)
-        let written = missing.map { state.pending.values(keys[$0].bytes, hash: hashes[$0], sequence: sequence) }
-        let tickets = missing.map { state.memory?.ticket(hashes[$0]) ?? 0 }
-        // Another process's database may be followed to its successor: then its numbers are not these.
-        try core.read(database) { connection in
-            let reading = EntryReading(core: core, database: database, connection: connection)
-            for (index, ticket) in zip(missing, tickets) {
-                let responses = try reading.responses(of: keys[index], hash: hashes[index])
-                found[index] = responses
-                guard let memory = state.memory, !responses.isEmpty else { continue }
-                let subject = try reading.subject(of: responses, key: keys[index], hash: hashes[index])
-                let entry = ResidentEntry(
-                    key: keys[index].bytes,
-                    value: .responses(responses),
-                    subject: subject,
-                    sequence: sequence
-                )
-                memory.insert(entry, hash: hashes[index], ticket: ticket)
+        var found: [[StoredResponse]] = []
+        found.reserveCapacity(keys.count)
+        var missing: [(index: Int, missing: Missing<CacheKey>)] = []
+        for key in keys {
+            switch look(for: key, database.state) {
+            case .found(let responses): found.append(responses)
+            case .missing(let one):
+                missing.append((found.count, one))
+                found.append([])
             }
         }
-        for (index, written) in zip(missing, written) {
-            for response in found[index] ?? [] { use(response.id, database) }
-            if !written.isEmpty { found[index] = state.pending.merged(found[index] ?? [], with: written) }
+        if missing.isEmpty { return found }
+        try core.read(database) { connection in
+            let reading = EntryReading(core: core, database: database, connection: connection)
+            for (index, missing) in missing { found[index] = try read(missing, reading) }
         }
-        return found.map { $0 ?? [] }
+        return found
+    }
+
+    /// What is not in memory, and what has to be known from before it is read.
+    private struct Missing<Key> {
+        var key: Key
+        var hash: Int64
+        /// The number of the last invalidation.
+        var sequence: Int64
+        /// What was being written. It counts even when that has ended meanwhile: then the disk has the same.
+        var written: [ResidentValue] = []
+        var ticket: UInt64
+    }
+
+    private enum Look<Key, Found> {
+        case found(Found)
+        case missing(Missing<Key>)
+    }
+
+    private func look(for key: CacheKey, _ state: DatabaseState) -> Look<CacheKey, [StoredResponse]> {
+        let hash = state.hash(key.bytes, .responseKey)
+        // Read first: what is invalidated after this may still be answered.
+        let sequence = core.sequence.load(ordering: .acquiring)
+        // Before the rest: when it has ended meanwhile, the rest has it.
+        let written = state.pending.values(key.bytes, hash: hash, sequence: sequence)
+        let ticket = state.memory?.ticket(hash) ?? 0
+        var found: [StoredResponse]?
+        if let memory = state.memory {
+            found = memory.responses(key, hash: hash, sequence: sequence, recency: state.recency)
+        }
+        if found == nil, state.filter?.mayContain(hash) == false { found = [] }
+        if let found { return .found(written.isEmpty ? found : state.pending.merged(found, with: written)) }
+        return .missing(Missing(key: key, hash: hash, sequence: sequence, written: written, ticket: ticket))
+    }
+
+    /// Reads what is not in memory, and takes it in.
+    private func read(_ missing: Missing<CacheKey>, _ reading: EntryReading) throws -> [StoredResponse] {
+        let state = reading.database.state
+        let responses = try reading.responses(of: missing.key, hash: missing.hash)
+        for response in responses { use(response.id, reading.database) }
+        if let memory = state.memory, !responses.isEmpty {
+            let entry = ResidentEntry(
+                key: missing.key.bytes,
+                value: .responses(responses),
+                subject: try reading.subject(of: responses, key: missing.key, hash: missing.hash),
+                sequence: missing.sequence
+            )
+            memory.insert(entry, hash: missing.hash, ticket: missing.ticket)
+        }
+        return missing.written.isEmpty ? responses : state.pending.merged(responses, with: missing.written)
+    }
+
+    // MARK: Objects
+
+    /// The object of a key.
+    func object(of key: [UInt8]) throws -> EntryReading.FoundObject {
+        let database = try core.database()
+        switch look(forObject: key, database.state) {
+        case .found(let object): return object
+        case .missing(let missing):
+            return try core.read(database) { connection in
+                try read(missing, EntryReading(core: core, database: database, connection: connection))
+            }
+        }
     }
 
     /// The objects of some keys, in their order: what is in memory, and the rest from one snapshot.
     func objects(of keys: [[UInt8]]) throws -> [EntryReading.FoundObject] {
         let database = try core.database()
-        let state = database.state
-        let hashes = keys.map { state.hash($0, .objectKey) }
-        let sequence = core.sequence.load(ordering: .acquiring)
-        var found = zip(keys, hashes).map { key, hash -> EntryReading.FoundObject? in
-            if case .object(let object)? = state.pending.values(key, hash: hash, sequence: sequence).last {
-                return .object(object)
+        var found: [EntryReading.FoundObject] = []
+        found.reserveCapacity(keys.count)
+        var missing: [(index: Int, missing: Missing<[UInt8]>)] = []
+        for key in keys {
+            switch look(forObject: key, database.state) {
+            case .found(let object): found.append(object)
+            case .missing(let one):
+                missing.append((found.count, one))
+                found.append(.none)
             }
-            if let memory = state.memory,
-                let object = memory.object(key, hash: hash, sequence: sequence, recency: state.recency)
-            {
-                return .object(object)
-            }
-            return state.filter?.mayContain(hash) == false ? EntryReading.FoundObject.none : nil
         }
-        let missing = found.indices.filter { found[$0] == nil }
-        if missing.isEmpty { return found.map { $0 ?? .none } }
-        let tickets = missing.map { state.memory?.ticket(hashes[$0]) ?? 0 }
+        if missing.isEmpty { return found }
         try core.read(database) { connection in
             let reading = EntryReading(core: core, database: database, connection: connection)
-            for (index, ticket) in zip(missing, tickets) {
-                let read = try reading.object(of: keys[index], hash: hashes[index])
-                found[index] = read
-                guard case .object(let object) = read else { continue }
-                use(object.id, database)
-                guard let memory = state.memory, object.octets.count <= memory.bodyLimit else { continue }
-                let entry = CacheManager.resident(object, key: keys[index], hash: hashes[index], sequence: sequence)
-                memory.insert(entry, hash: hashes[index], ticket: ticket)
-            }
+            for (index, missing) in missing { found[index] = try read(missing, reading) }
         }
-        return found.map { $0 ?? .none }
+        return found
     }
+
+    private func look(forObject key: [UInt8], _ state: DatabaseState) -> Look<[UInt8], EntryReading.FoundObject> {
+        let hash = state.hash(key, .objectKey)
+        let sequence = core.sequence.load(ordering: .acquiring)
+        if case .object(let object)? = state.pending.values(key, hash: hash, sequence: sequence).last {
+            return .found(.object(object))
+        }
+        let ticket = state.memory?.ticket(hash) ?? 0
+        if let object = state.memory?.object(key, hash: hash, sequence: sequence, recency: state.recency) {
+            return .found(.object(object))
+        }
+        if state.filter?.mayContain(hash) == false { return .found(.none) }
+        return .missing(Missing(key: key, hash: hash, sequence: sequence, ticket: ticket))
+    }
+
+    private func read(_ missing: Missing<[UInt8]>, _ reading: EntryReading) throws -> EntryReading.FoundObject {
+        let found = try reading.object(of: missing.key, hash: missing.hash)
+        guard case .object(let object) = found else { return found }
+        use(object.id, reading.database)
+        if let memory = reading.database.state.memory, object.octets.count <= memory.bodyLimit {
+            let entry = CacheManager.resident(
+                object,
+                key: missing.key,
+                hash: missing.hash,
+                sequence: missing.sequence
+            )
+            memory.insert(entry, hash: missing.hash, ticket: missing.ticket)
+        }
+        return found
+    }
+
+    // MARK: Bodies
 
     @concurrent
     func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream? {

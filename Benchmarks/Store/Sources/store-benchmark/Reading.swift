@@ -45,21 +45,21 @@ enum Reading {
             guard found == reads else { throw BenchmarkError("\(reads - found) of \(reads) are not in memory.") }
         case "objects":
             let keys = numbers.map { Content.objectKey($0) }
-            _ = try await Store.objects(store, forKeys: Array(keys.prefix(batch)))
+            _ = try await store.objects([UInt8].self, forKeys: Array(keys.prefix(batch)))
             let watch = Stopwatch()
             for start in stride(from: 0, to: reads, by: batch) {
                 let some = Array(keys[start..<min(start + batch, reads)])
-                let found = try await Store.objects(store, forKeys: some)
+                let found = try await store.objects([UInt8].self, forKeys: some)
                 guard found.count == Set(some).count else { throw missing }
             }
             report = watch.report(count: reads)
         case "responses":
             let keys = try numbers.map { try Content.responseKey($0) }
-            _ = try await Store.responses(store, for: Array(keys.prefix(batch)))
+            _ = try await store.responses(for: Array(keys.prefix(batch)))
             let watch = Stopwatch()
             for start in stride(from: 0, to: reads, by: batch) {
                 let some = Array(keys[start..<min(start + batch, reads)])
-                let found = try await Store.responses(store, for: some)
+                let found = try await store.responses(for: some)
                 guard found.count == Set(some).count else { throw missing }
             }
             report = watch.report(count: reads)

@@ -8,8 +8,7 @@
 
 /// Measures one thing in a process of its own and prints one line of JSON: 'store-benchmark COMMAND NAME=VALUE...'.
 ///
-/// What is beside it, and in which order both sides run, is `compare.py`'s matter. It exits with 3 where the store does not have
-/// what is to be measured.
+/// What is beside it, and in which order both sides run, is `compare.py`'s matter.
 @main
 enum StoreBenchmark {
     static func main() async {
@@ -18,7 +17,7 @@ enum StoreBenchmark {
             print(try await measure(options).json)
         } catch {
             Self.tell("error: \(error)\n")
-            exit(error is Store.NotThereYet ? 3 : 1)
+            exit(1)
         }
     }
 
