@@ -207,6 +207,13 @@ extension StoreWriter {
         return chosen.count
     }
 
+    /// How many rows go with an entry, each on a page of its own at worst: all of them go to the log.
+    func rowsRemoved(with victim: EvictionVictim, _ connection: Connection) throws -> Int {
+        guard database.usesTags.load(ordering: .acquiring) else { return 1 }
+        let tags = try connection.integer("SELECT count(*) FROM entry_tag WHERE entry_id = ?1", victim.place.id)
+        return 1 + Int(tags ?? 0)
+    }
+
     /// Those who stand first in line on the disk: the ones that go, and the ones that were used since and go to its end.
     private struct Line {
         var victims: [EvictionVictim] = []
@@ -217,17 +224,20 @@ extension StoreWriter {
     private func firstInLine(worth excess: Int64, areLeased: Bool, _ connection: Connection) throws -> Line {
         var line = Line()
         var freed: Int64 = 0
+        var rows = 0
         func take(_ condition: String, byRecency: Bool) throws {
             let statement = try connection.prepare("SELECT \(EvictionVictim.columns) FROM entry \(condition)")
             defer { statement.reset() }
             // Without a limit in the statement: it is stepped as far as needed, past what cannot go.
-            while freed < excess, line.victims.count + line.used.count < database.limits.batch, try statement.step() {
+            while freed < excess, rows < database.limits.batch, try statement.step() {
                 let victim = EvictionVictim(statement)
                 if database.leases.isLeased(victim.place.bodyID) != areLeased { continue }
                 // What the disk calls old may have been used a moment ago.
                 if byRecency, let recency = database.recency.take(victim.place.id) {
                     line.used.append((victim.place.id, recency))
+                    rows += 1
                 } else {
+                    rows += try rowsRemoved(with: victim, connection)
                     line.victims.append(victim)
                     freed += victim.size
                 }

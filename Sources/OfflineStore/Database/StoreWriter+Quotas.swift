@@ -121,7 +121,8 @@ extension StoreWriter {
         round.evicted += try evict(connection) {
             var chosen: [EvictionVictim] = []
             var freed: Int64 = 0
-            while freed < min(excess, Self.evictionOctets), chosen.count < database.limits.batch,
+            var rows = 0
+            while freed < min(excess, Self.evictionOctets), rows < database.limits.batch,
                 let candidate = victims.popLast()
             {
                 let statement = try connection.prepare(
@@ -133,6 +134,7 @@ extension StoreWriter {
                 let victim = EvictionVictim(statement)
                 let use = lastUse(of: candidate.id, onDisk: statement.integer(4))
                 guard use.number == candidate.recency else { continue }
+                rows += try rowsRemoved(with: victim, connection)
                 chosen.append(victim)
                 freed += victim.size
             }
