@@ -46,7 +46,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         public static let incomplete = Code("incomplete")
         /// Too much is being stored at the same time. It may work when tried again.
         public static let busy = Code("busy")
-        /// The disk is full.
+        /// The disk is full, or the store's budget is, with entries that are pinned.
         public static let full = Code("full")
         /// An operation on the disk failed.
         ///

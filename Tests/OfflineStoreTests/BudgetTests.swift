@@ -10,6 +10,10 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
+    private var sizes: [String] {
+        TemporaryFolder.names(folder.store).map { "\($0) \(fileSize(folder.store + "/" + $0))" }
+    }
+
     private var folderSize: Int64 {
         TemporaryFolder.names(folder.store).reduce(0) { $0 + fileSize(folder.store + "/" + $1) }
     }
@@ -115,5 +119,142 @@ import Testing
         #expect(folderSize <= 8 << 20, "\(folderSize)")
         #expect(try await smaller.statistics().responses > 4)
         try await smaller.close()
+    }
+
+    /// Entries that are pinned are not evicted: what comes is refused before the folder outgrows its budget.
+    @Test func whatIsPinnedFillsTheBudgetAndNoMore() async throws {
+        let budget: Int64 = 4 << 20
+        let store = try await openStore(folder.store, clock: clock, budget: budget)
+        for index in 0..<70 {
+            let code = await code {
+                try await store.setObject(String(repeating: "p", count: 60_000), forKey: "\(index)")
+            }
+            #expect(code == nil || code == .full)
+            // Once the pinned ones come to the high-water mark, what is stored goes at once.
+            if let entry = try await store.entry(forObjectKey: "\(index)") {
+                _ = try await store.setPinned(true, entry)
+            }
+            #expect(folderSize <= budget)
+        }
+        #expect(try await store.statistics().pinned > 30)
+        let large = String(repeating: "p", count: 450_000)
+        #expect(await code { try await store.setObject(large, forKey: "more") } == .full)
+        let text = await message { try await store.setObject(large, forKey: "more") }
+        #expect(text.contains("pinned") && text.contains("4194304"), "\(text)")
+        #expect(folderSize <= budget)
+        // What brings nothing is never refused.
+        try await store.responses.invalidate(.all, keepingForOffline: true, at: clock.now())
+        for index in 0..<12 {
+            let entry = try #require(try await store.entry(forObjectKey: "\(index)"))
+            #expect(try await store.setPinned(false, entry))
+        }
+        try await store.setObject(large, forKey: "more")
+        #expect(try await store.entry(forObjectKey: "0") == nil)
+        #expect(try await store.entry(forObjectKey: "more") != nil)
+        try await store.close()
+    }
+
+    /// Bodies that are replaced while slow readers hold them cannot be removed: they do not empty the store.
+    @Test func whatReadersHoldDoesNotPushEverythingElseOut() async throws {
+        let budget: Int64 = 8 << 20
+        let store = try await openStore(folder.store, clock: clock, budget: budget)
+        for index in 0..<20 { try await store.setObject(String(repeating: "k", count: 100_000), forKey: "\(index)") }
+        var held: [BodyStream] = []
+        var refused = 0
+        let key = try cacheKey("/big")
+        for _ in 0..<16 {
+            let code = await code { try await store.store(draft(key, at: clock.now()), [pattern(900_000)]) }
+            if code != nil { refused += 1 }
+            #expect(code == nil || code == .busy)
+            #expect(folderSize <= budget)
+            if let response = try await store.responses.lookup(key).first,
+                let body = try await store.responses.openBody(of: response)
+            {
+                held.append(body)
+            }
+        }
+        #expect(refused > 5 && held.count > 3)
+        #expect(try await store.statistics().objects == 20)
+        for body in held { #expect(try await body.collect(upTo: 1 << 20) == pattern(900_000)) }
+        held = []
+        try await store.settle()
+        try await store.store(draft(try cacheKey("/after"), at: clock.now()), [pattern(900_000)])
+        #expect(try await store.responses.lookup(try cacheKey("/after")).count == 1)
+        #expect(try await store.statistics().objects == 20)
+        try await store.close()
+    }
+
+    /// Evicting what is being read frees nothing.
+    @Test func whatIsBeingReadIsPassedOver() async throws {
+        let store = try await openStore(folder.store, clock: clock, budget: 8 << 20) { $0.memoryBudget = 0 }
+        let key = try cacheKey("/read")
+        try await store.store(draft(key, at: clock.now()), [pattern(900_000)])
+        let response = try #require(try await store.responses.lookup(key).first)
+        let body = try #require(try await store.responses.openBody(of: response))
+        for index in 0..<150 { try await store.setObject(String(repeating: "x", count: 100_000), forKey: "\(index)") }
+        #expect(try await store.objectData(forKey: "0") == nil)
+        #expect(try await store.responses.lookup(key).count == 1)
+        #expect(try await body.collect(upTo: 1 << 20) == pattern(900_000))
+        try await store.close()
+    }
+
+    @Test(arguments: [1, 2, 3, 4])
+    func theBudgetHoldsWhateverIsDone(seed: UInt64) async throws {
+        let budget: Int64 = 6 << 20
+        let store = try await openStore(folder.store, clock: clock, budget: budget) {
+            $0.evictionOrder = seed % 2 == 0 ? .keepingOfflineCopies : .leastRecentlyUsed
+            if seed > 2 { $0.quotas = [.tag("tag-0", bytes: 1 << 20), .everyOrigin(bytes: 3 << 20)] }
+        }
+        var generator = SeededGenerator(seed: seed)
+        var held: [(body: BodyStream, length: Int)] = []
+        var largest: Int64 = 0
+        var refused = 0
+        for step in 0..<450 {
+            let name = "/\(Int.random(in: 0..<80, using: &generator))"
+            let key = try cacheKey(name)
+            let length = [200, 5000, 60_000, 200_000, 700_000].randomElement(using: &generator) ?? 0
+            let tags = (0..<Int.random(in: 0...3, using: &generator)).map { "tag-\($0)" }
+            let choice = Int.random(in: 0..<100, using: &generator)
+            let code = await code {
+                switch choice {
+                case ..<45:
+                    let draft = draft(key, at: clock.now(), isUsableStale: choice < 30, tags: tags)
+                    try await store.store(draft, [pattern(length, seed: UInt64(length))])
+                case ..<60: try await store.setObject(String(repeating: "o", count: length), forKey: name)
+                case ..<75:
+                    guard let response = try await store.responses.lookup(key).first else { return }
+                    guard let body = try await store.responses.openBody(of: response) else { return }
+                    held.append((body, Int(response.bodyLength)))
+                    if held.count > 6 { held.removeFirst() }
+                case ..<80:
+                    if held.isEmpty { return }
+                    let (body, length) = held.removeFirst()
+                    let octets = try await body.collect(upTo: 1 << 20)
+                    #expect(octets == pattern(length, seed: UInt64(length)), "\(length)")
+                case ..<86:
+                    guard let entry = try await store.entry(forObjectKey: name) else { return }
+                    if entry.bodyLength < 100_000 { _ = try await store.setPinned(choice < 83, entry) }
+                case ..<90: try await store.responses.invalidate(.key(key), keepingForOffline: false, at: clock.now())
+                case ..<94:
+                    try await store.responses.invalidate(.tag("tag-2"), keepingForOffline: choice < 92, at: clock.now())
+                case ..<97: try await store.removeObject(forKey: name)
+                case ..<99: try await store.removeExpired(includingOfflineUsable: choice < 98)
+                default: try await store.responses.invalidate(.all, keepingForOffline: true, at: clock.now())
+                }
+            }
+            if code != nil { refused += 1 }
+            #expect(code == nil || code == .busy || code == .full || code == .tooLarge, "step \(step)")
+            largest = max(largest, folderSize)
+            #expect(largest <= budget, "seed \(seed), step \(step): \(sizes)")
+            if largest > budget { break }
+            clock.advance(by: .seconds(1))
+        }
+        held = []
+        try await store.settle()
+        #expect(largest > budget / 4 * 3 && refused < 100, "\(largest) \(refused)")
+        let statistics = try await store.statistics()
+        #expect(statistics.evictedEntries > 10 && statistics.unreferencedBodies == 0)
+        #expect(try wrongTags(folder.store + "/0001.sqlite") == 0)
+        try await store.close()
     }
 }

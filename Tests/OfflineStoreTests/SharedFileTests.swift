@@ -88,6 +88,47 @@ import Testing
         try await store.close()
     }
 
+    /// What is asked for explicitly waits for nobody, and is refused before the log of a reader that does not end fills the disk.
+    @Test func aReaderThatDoesNotEndBoundsTheLog() async throws {
+        let store = try await openStore(folder.store, clock: clock, budget: 16 << 20) {
+            $0.checkpointThreshold = 256 << 10
+        }
+        let database = try store.core.database()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<1200 { group.addTask { try await store.setObject(number, forKey: "\(number)") } }
+            try await group.waitForAll()
+        }
+        try await store.settle()
+        var reader: OpaquePointer?
+        defer { sqlite3_close(reader) }
+        #expect(sqlite3_open_v2(folder.store + "/0001.sqlite", &reader, SQLITE_OPEN_READONLY, nil) == SQLITE_OK)
+        #expect(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM entry", nil, nil, nil) == SQLITE_OK)
+        var refused = 0
+        for number in 0..<150 {
+            let text = await message {
+                try await store.setObject(String(repeating: "y", count: 60_000), forKey: "large-\(number)")
+            }
+            if !text.isEmpty {
+                refused += 1
+                #expect(text.contains("does not end"), "\(text)")
+            }
+            // Noting what was used is no reason for the log to grow either.
+            for number in 0..<1200 where refused > 0 && refused < 5 {
+                #expect(try await store.object(Int.self, forKey: "\(number)") == number)
+            }
+        }
+        #expect(refused > 50)
+        let limit = database.state.limits.heldLog + Int64(database.state.limits.transaction)
+        #expect(fileSize(folder.store + "/0001.sqlite-wal") <= limit)
+        // An invalidation is in force all the same.
+        try await store.responses.invalidate(.all, keepingForOffline: true, at: clock.now())
+        #expect(try await store.removeObject(forKey: "0"))
+        #expect(sqlite3_exec(reader, "COMMIT", nil, nil, nil) == SQLITE_OK)
+        try await store.setObject(String(repeating: "y", count: 60_000), forKey: "after")
+        #expect(fileSize(folder.store + "/0001.sqlite-wal") < 1 << 20)
+        try await store.close()
+    }
+
     @Test func aReaderFollowsAStoreThatWasRemovedAndMadeAnew() async throws {
         let old = try await openStore(folder.store, clock: clock)
         try await old.setObject("old", forKey: "n")

@@ -10,7 +10,16 @@ final class LeaseTable: Sendable {
         var claimed: Set<Int64> = []
         /// Leased bodies that no entry names any more: to be swept when the last lease goes.
         var condemned: Set<Int64> = []
+        /// Leased bodies that are being written and have no entry yet.
+        var unfinished: Set<Int64> = []
+        /// Octets of leased bodies that no entry names any more.
+        var held: [Int64: Int64] = [:]
+        var heldOctets: Int64 = 0
         var onRelease: (@Sendable () -> Void)?
+
+        func mayHold(_ bodyID: Int64) -> Bool {
+            held[bodyID] == nil && counts[bodyID] != nil && !unfinished.contains(bodyID)
+        }
     }
 
     private let state = Mutex(State())
@@ -25,7 +34,10 @@ final class LeaseTable: Sendable {
         let isGranted = state.withLock { state in
             guard !state.claimed.contains(bodyID) else { return false }
             state.counts[bodyID, default: 0] += 1
-            if isCondemned { state.condemned.insert(bodyID) }
+            if isCondemned {
+                state.condemned.insert(bodyID)
+                state.unfinished.insert(bodyID)
+            }
             return true
         }
         return isGranted ? Lease(bodyID: bodyID, table: self) : nil
@@ -50,7 +62,36 @@ final class LeaseTable: Sendable {
 
     /// A body that was unfinished has an entry now.
     func pardon(_ bodyID: Int64) {
-        state.withLock { _ = $0.condemned.remove(bodyID) }
+        state.withLock { state in
+            state.condemned.remove(bodyID)
+            state.unfinished.remove(bodyID)
+        }
+    }
+
+    /// Whether somebody reads or writes a body now.
+    func isLeased(_ bodyID: Int64) -> Bool {
+        state.withLock { $0.counts[bodyID] != nil }
+    }
+
+    // MARK: What readers hold
+
+    /// Octets of bodies that no entry names any more and that somebody still reads: nothing but the readers' end gives them back.
+    ///
+    /// Without those of unfinished bodies, for which room was reserved.
+    var heldOctets: Int64 { state.withLock { $0.heldOctets } }
+
+    /// Whether a body's octets should be told with ``noteHeld(_:octets:)``.
+    func isUnmeasured(_ bodyID: Int64) -> Bool {
+        state.withLock { $0.mayHold(bodyID) }
+    }
+
+    /// Notes how much a body takes that was to be removed and is being read.
+    func noteHeld(_ bodyID: Int64, octets: Int64) {
+        state.withLock { state in
+            guard state.mayHold(bodyID) else { return }
+            state.held[bodyID] = octets
+            state.heldOctets += octets
+        }
     }
 
     /// Leases held now.
@@ -64,6 +105,8 @@ final class LeaseTable: Sendable {
                 return nil
             }
             state.counts[bodyID] = nil
+            state.unfinished.remove(bodyID)
+            if let octets = state.held.removeValue(forKey: bodyID) { state.heldOctets -= octets }
             return state.condemned.remove(bodyID) == nil ? nil : state.onRelease
         }
         action?()

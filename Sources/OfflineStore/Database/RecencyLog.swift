@@ -14,6 +14,8 @@ final class RecencyLog: Sendable {
         var recent: [Int64: Int64] = [:]
         var older: [Int64: Int64] = [:]
         var last: Int64
+        /// The last number of the period before this one.
+        var periodStart = Int64.min
     }
 
     private let state: Mutex<State>
@@ -53,6 +55,27 @@ final class RecencyLog: Sendable {
         // Its next use is to be noted again.
         if last != nil { currentPeriod.wrappingAdd(1, ordering: .relaxed) }
         return last
+    }
+
+    /// An entry's use as far as it was noted.
+    struct Use: Sendable {
+        var number: Int64
+        /// It may have been used again since, without being noted.
+        var isInPeriod: Bool
+    }
+
+    /// The last use of an entry that was noted, if it was used lately; it stays noted.
+    func lastUse(of entryID: Int64) -> Use? {
+        state.withLock { state in
+            guard let number = state.recent[entryID] ?? state.older[entryID] else { return nil }
+            return Use(number: number, isInPeriod: number > state.periodStart)
+        }
+    }
+
+    /// Has everything that is used from now on noted anew.
+    func beginPeriod() {
+        state.withLock { $0.periodStart = $0.last }
+        currentPeriod.wrappingAdd(1, ordering: .relaxed)
     }
 
     /// Takes some uses, the newest generation first; empty when there are none left.

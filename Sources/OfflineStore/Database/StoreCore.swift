@@ -30,6 +30,9 @@ final class StoreCore: Sendable {
     let damagedReads = Atomic<Int>(0)
     /// Objects that did not decode as the type asked for, since opening.
     let undecodableObjects = Atomic<Int>(0)
+    /// Entries that were evicted, since opening, and their octets.
+    let evictedEntries = Atomic<Int>(0)
+    let evictedOctets = Atomic<Int64>(0)
 
     private let sidecar: SequenceSidecar?
     private let current = Mutex(Current.opening)
@@ -207,6 +210,10 @@ final class StoreCore: Sendable {
                     guard let self, let database = try? self.database(), database.writer === writer else { return }
                     self.setAside(database, because: error)
                 }
+            },
+            evicted: { [weak self] count, octets in
+                self?.evictedEntries.add(count, ordering: .relaxed)
+                self?.evictedOctets.add(octets, ordering: .relaxed)
             }
         )
     }

@@ -27,6 +27,8 @@ struct StoreLimits: Sendable {
     var invalidationLog: Int64
     var readerCount: Int
     var securelyDeletes: Bool
+    var quotas: QuotaTable
+    var evictionOrder: CacheManager.EvictionOrder
     /// Octets of the memory tier, without the filter.
     var memory: Int
     /// Octets of a body that is kept in memory, at most.
@@ -44,6 +46,10 @@ struct StoreLimits: Sendable {
     }
     /// What the log may come to between two checkpoints, with the transaction that goes beyond.
     var log: Int64 { 2 * checkpoint + 2 * Int64(transaction) }
+    /// What the log may come to while a reader that does not end keeps it from being used anew: then nothing more is stored.
+    var heldLog: Int64 { 2 * log }
+    /// Octets of bodies that are no longer stored but still being read, for which others make room by going.
+    var held: Int64 { budget / 4 }
     var highWater: Int64 { budget / 100 * 95 }
     var lowWater: Int64 { budget / 100 * 90 }
 
@@ -73,6 +79,8 @@ struct StoreLimits: Sendable {
         invalidationLog = Int64(max(16, configuration.invalidationLogLength))
         readerCount = configuration.readerCount
         securelyDeletes = configuration.securelyDeletes
+        quotas = try QuotaTable(configuration.quotas)
+        evictionOrder = configuration.evictionOrder
         guard configuration.memoryBudget >= 0, configuration.maximumResidentBody >= 0 else {
             throw StoreError(
                 code: .invalidConfiguration,

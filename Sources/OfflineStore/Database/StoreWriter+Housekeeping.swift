@@ -2,69 +2,12 @@ import GRDBSQLite
 import Logging
 import Synchronization
 
-/// Eviction, sweeping, giving pages back, checkpoints: each in bounded steps between transactions.
+/// Water marks, quotas, sweeping, giving pages back, checkpoints: each in bounded steps between transactions.
 extension StoreWriter {
     /// Chunks in one step of the sweep: 4 MiB.
     private static let sweepCount: Int64 = 64
-    /// Pages given back in one step.
-    private static let vacuumPages: Int64 = 512
-
-    /// What the folder takes, in octets.
-    struct Usage {
-        var live: Int64
-        var free: Int64
-        var log: Int64
-        /// What counts against the budget: the log counts at its largest, and free pages not at all, because they are used
-        /// before the file grows.
-        var total: Int64
-    }
-
-    func usage(_ connection: Connection) throws -> Usage {
-        let pages = try connection.integer("PRAGMA page_count") ?? 0
-        let free = try connection.integer("PRAGMA freelist_count") ?? 0
-        let log = (try? FileStatus(path: path + "-wal"))?.size ?? 0
-        let live = (pages - free) * StoreLimits.pageSize
-        let total = live + max(log, database.limits.log) + StoreLimits.fixedFiles
-        memory.usageEstimate = total
-        return Usage(live: live, free: free * StoreLimits.pageSize, log: log, total: total)
-    }
-
-    /// Before a transaction: evicts until what it brings fits the budget, so that the budget holds at every moment.
-    func makeRoom(for bytes: Int, _ connection: Connection) {
-        let incoming = Int64(bytes) * 9 / 8
-        do {
-            while true {
-                let usage = try usage(connection)
-                guard usage.total + incoming > database.limits.budget else { break }
-                if try isLogHeld(usage, connection) { break }
-                guard try evict(max(incoming, 1 << 20), connection) else { break }
-                while memory.wantsSweep { try sweep(connection) }
-                try checkpoint(connection, truncating: true)
-            }
-        } catch {
-            setBack(error)
-        }
-    }
-
-    /// Whether a reader that does not end keeps the log from being used anew, so that it grows with every write.
-    ///
-    /// Evicting would not help, it writes to the log itself; what is stored stays, and what passes is declined until the reader ends.
-    private func isLogHeld(_ usage: Usage, _ connection: Connection) throws -> Bool {
-        var isHeld = usage.log > database.limits.log
-        if isHeld {
-            try checkpoint(connection, truncating: true, isPatient: false)
-            isHeld = try self.usage(connection).log > database.limits.log
-        }
-        if isHeld, !logIsHeld.exchange(isHeld, ordering: .relaxed) {
-            logger.warning(
-                "another process reads without end and keeps the log from shrinking; nothing more is stored until it ends",
-                metadata: ["store.path": "\(path)", "store.log.bytes": "\(usage.log)"]
-            )
-        } else {
-            logIsHeld.store(isHeld, ordering: .relaxed)
-        }
-        return isHeld
-    }
+    /// Pages given back in one step: what takes their place is moved there, through the log.
+    private var vacuumPages: Int64 { min(512, database.limits.checkpoint / StoreLimits.pageSize / 2) }
 
     /// One step of everything that is due; `true` when there is more to do.
     func keepHouse(_ connection: Connection) -> Bool {
@@ -73,21 +16,23 @@ extension StoreWriter {
             if memory.wantsTagSweep, !logIsHeld.load(ordering: .relaxed) { try sweepTags(connection) }
             if memory.wantsSweep { try sweep(connection) }
             let usage = try usage(connection)
-            if usage.total > database.limits.highWater { memory.isEvicting = true }
-            if memory.isEvicting || logIsHeld.load(ordering: .relaxed), try isLogHeld(usage, connection) {
+            if usage.reachable > database.limits.highWater { memory.isEvicting = true }
+            let mayBeHeld = usage.log > database.limits.log || logIsHeld.load(ordering: .relaxed)
+            if mayBeHeld, try isLogHeld(usage, connection) {
                 memory.isEvicting = false
                 return memory.wantsSweep
             }
             if memory.isEvicting {
-                if usage.total <= database.limits.lowWater {
+                if usage.reachable <= database.limits.lowWater {
                     memory.isEvicting = false
-                } else if try evict(usage.total - database.limits.lowWater, connection) {
+                } else if try evict(usage.reachable - database.limits.lowWater, connection) {
                     while memory.wantsSweep { try sweep(connection) }
                 } else {
                     memory.isEvicting = false
                 }
                 if usage.log > database.limits.checkpoint { memory.wantsCheckpoint = true }
             }
+            if hasQuotaWork { try enforceQuotas(connection) }
             // Free pages are kept for what comes next, unless they are many or the file is too long.
             let isTooLong = usage.total + usage.free > database.limits.budget && usage.free > 0
             if !memory.isEvicting, isTooLong || usage.free > max(256 * StoreLimits.pageSize, usage.live / 8) {
@@ -106,67 +51,21 @@ extension StoreWriter {
             setBack(error)
         }
         return memory.wantsSweep || memory.isEvicting || memory.wantsVacuum || memory.filterCursor != nil
-            || (memory.wantsTagSweep && !logIsHeld.load(ordering: .relaxed))
+            || ((memory.wantsTagSweep || hasQuotaWork) && !logIsHeld.load(ordering: .relaxed))
     }
 
     /// Housekeeping failed: it is tried again when there is a reason to, and not in a loop.
-    private func setBack(_ error: any Error) {
+    func setBack(_ error: any Error) {
         memory.wantsSweep = false
         memory.wantsTagSweep = false
         memory.isEvicting = false
+        memory.quotas.setBack()
         memory.wantsVacuum = false
         memory.wantsCheckpoint = false
         memory.filterCursor = nil
         memory.usageEstimate = nil
         logger.debug("housekeeping failed", metadata: ["store.path": "\(path)", "error": "\(error)"])
         reportIfDamage(error)
-    }
-
-    /// Removes the least recently used entries that are not pinned; `false` when there are none.
-    private func evict(_ excess: Int64, _ connection: Connection) throws -> Bool {
-        var evicted = 0
-        var seen = 0
-        let context = WriteContext(connection: connection, state: database, memory: memory)
-        do {
-            try transaction(connection) {
-                var victims: [EntryPlace] = []
-                var used: [(id: Int64, recency: Int64)] = []
-                var freed: Int64 = 0
-                let statement = try connection.prepare(
-                    "SELECT id, body_id, body_length, key_hash, size FROM entry WHERE is_pinned = 0 ORDER BY recency LIMIT ?1"
-                )
-                statement.bind(1, Int64(database.limits.batch))
-                while freed < excess, freed < 16 << 20, try statement.step() {
-                    seen += 1
-                    // What the disk calls old may have been used a moment ago.
-                    if let recency = database.recency.take(statement.integer(0)) {
-                        used.append((statement.integer(0), recency))
-                    } else {
-                        victims.append(EntryPlace(statement))
-                        freed += statement.integer(4)
-                    }
-                }
-                statement.reset()
-                for (id, recency) in used {
-                    try connection.run(
-                        "UPDATE entry SET recency = ?2, last_used_at = max(last_used_at, ?3) WHERE id = ?1",
-                        id,
-                        recency,
-                        database.latestInstant
-                    )
-                }
-                for victim in victims { try context.remove(victim) }
-                evicted = victims.count
-            }
-        } catch {
-            context.rolledBack()
-            throw error
-        }
-        context.committed()
-        if evicted > 0 {
-            logger.debug("evicted", metadata: ["store.path": "\(path)", "store.entries": "\(evicted)"])
-        }
-        return seen > 0
     }
 
     /// Keys in one step of building the filter.
@@ -198,7 +97,10 @@ extension StoreWriter {
         let context = WriteContext(connection: connection, state: database, memory: memory)
         var isDone = false
         do {
-            try transaction(connection) { isDone = try context.sweepTags(atMost: Int64(database.limits.batch)) }
+            try transaction(connection) {
+                isDone = try context.sweepTags(atMost: Int64(database.limits.batch))
+                try context.writeTagOctets()
+            }
         } catch {
             context.rolledBack()
             memory.tagCursor = .min
@@ -209,7 +111,7 @@ extension StoreWriter {
     }
 
     /// Removes some chunks of bodies that no entry names and nobody reads.
-    private func sweep(_ connection: Connection) throws {
+    func sweep(_ connection: Connection) throws {
         let context = WriteContext(connection: connection, state: database, memory: memory)
         var cursor = memory.sweepCursor
         var isDone = false
@@ -227,6 +129,7 @@ extension StoreWriter {
                         break
                     }
                     guard context.claim(bodyID) else {
+                        try context.noteHeld(bodyID)
                         cursor = bodyID
                         continue
                     }
@@ -256,8 +159,9 @@ extension StoreWriter {
     /// Gives free pages back to the file system.
     private func vacuum(_ connection: Connection) throws {
         let before = try connection.integer("PRAGMA freelist_count") ?? 0
-        let statement = try connection.prepare("PRAGMA incremental_vacuum(\(Self.vacuumPages))")
+        let statement = try connection.prepare("PRAGMA incremental_vacuum(\(vacuumPages))")
         try statement.run()
+        memory.pagesSinceCheckpoint += writtenPages(connection)
         let after = try connection.integer("PRAGMA freelist_count") ?? 0
         if after == 0 || after >= before {
             memory.wantsVacuum = false

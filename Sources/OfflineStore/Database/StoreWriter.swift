@@ -17,6 +17,8 @@ final class StoreWriter: Sendable {
         var invalidated: @Sendable (Int64) throws -> Void
         /// This writer's database is damaged.
         var damaged: @Sendable (StoreWriter, any Error) -> Void
+        /// So many entries, of so many octets, were evicted.
+        var evicted: @Sendable (Int, Int64) -> Void
     }
 
     private struct State {
@@ -49,7 +51,7 @@ final class StoreWriter: Sendable {
     let database: DatabaseState
     let memory: WriterMemory
     let logger: Logger
-    private let events: Events
+    let events: Events
     private let state = Mutex(State())
     /// Held by whoever uses the connection and what is remembered about it.
     private let access = Mutex(())
@@ -266,7 +268,7 @@ final class StoreWriter: Sendable {
     /// Whether there is a reason to look at what the folder takes.
     private var isHousekeepingDue: Bool {
         memory.wantsSweep || memory.wantsTagSweep || memory.isEvicting || memory.wantsVacuum || memory.wantsCheckpoint
-            || memory.filterCursor != nil
+            || memory.filterCursor != nil || hasQuotaWork
             || memory.pagesSinceCheckpoint * StoreLimits.pageSize >= database.limits.checkpoint
             || memory.usageEstimate.map { $0 > database.limits.highWater } ?? true
             || logIsHeld.load(ordering: .relaxed)
@@ -275,9 +277,9 @@ final class StoreWriter: Sendable {
     /// One transaction for all, and no caller goes on before the commit.
     private func run(_ batch: [WriteJob], _ connection: Connection) {
         let bytes = batch.reduce(0) { $0 + $1.bytes }
-        if memory.usageEstimate.map({ $0 + Int64(bytes) * 9 / 8 > database.limits.highWater }) ?? true {
-            makeRoom(for: bytes, connection)
-        }
+        let isNearBudget = memory.usageEstimate.map { $0 + Int64(bytes) * 9 / 8 > database.limits.highWater } ?? true
+        let batch = isNearBudget || logIsHeld.load(ordering: .relaxed) ? makeRoom(for: batch, connection) : batch
+        if batch.isEmpty { return }
         let context = WriteContext(connection: connection, state: database, memory: memory)
         var completions: [WriteJob.Completion] = []
         completions.reserveCapacity(batch.count)
@@ -289,6 +291,7 @@ final class StoreWriter: Sendable {
                     completions.append(try job.run(context))
                     isWithinJob = false
                 }
+                try context.writeTagOctets()
             }
         } catch {
             context.rolledBack()
@@ -353,7 +356,7 @@ final class StoreWriter: Sendable {
         }
     }
 
-    private func writtenPages(_ connection: Connection) -> Int64 {
+    func writtenPages(_ connection: Connection) -> Int64 {
         var current: Int32 = 0
         var highest: Int32 = 0
         guard let pointer = connection.pointer,

@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheSemantics
 
 /// A tag's name as the table has it.
 struct TagName: Sendable, Hashable {
@@ -8,6 +9,12 @@ struct TagName: Sendable, Hashable {
     init(_ name: String, _ state: DatabaseState) {
         octets = Array(name.utf8)
         hash = state.hash(octets, .tag)
+    }
+
+    /// A name as it was read.
+    init(octets: [UInt8], hash: Int64) {
+        self.octets = octets
+        self.hash = hash
     }
 }
 
@@ -22,9 +29,13 @@ extension ResponseDraft {
         tagOctets + Int64(tags.count) * StoreLimits.tagLogOverhead
     }
 
-    /// The tags, each once.
+    /// The tags, each once, and the store's own one by which its origin is counted.
     func tagNames(_ state: DatabaseState) -> [TagName] {
-        tags.isEmpty ? [] : Array(Set(tags.map { TagName($0, state) }))
+        var names = tags.isEmpty ? [] : Array(Set(tags.map { TagName($0, state) }))
+        if let origin = state.limits.quotas.originTag(of: key.components.target) {
+            names.append(TagName(octets: origin, hash: state.hash(origin, .tag)))
+        }
+        return names
     }
 }
 

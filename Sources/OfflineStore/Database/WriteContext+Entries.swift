@@ -34,7 +34,7 @@ extension WriteContext {
                 }
             }
         }
-        try addTags(draft.tags, to: draft.id)
+        try addTags(draft.tags, to: draft.id, size: draft.size)
         state.filter?.insert(draft.keyHash)
         noteStored(draft, hasOthers: replaced.hasOthers)
     }
@@ -61,6 +61,7 @@ extension WriteContext {
         guard let byTag, TagInvalidation(byTag) != .removed else { return false }
         // A 304 may bring another `Vary`: then this may now be the variant that another one was.
         let replaced = try replace(draft, except: place.id)
+        try setTags(draft.tags, of: place.id, size: draft.size)
         let statement = try connection.prepare(
             """
             UPDATE entry SET head = ?2, expires_at = ?3, is_usable_stale = ?4, is_invalidated = ?5, sequence = ?6, variant = ?7,
@@ -76,13 +77,13 @@ extension WriteContext {
         statement.bind(7, draft.variant)
         statement.bind(8, draft.size)
         try statement.run()
-        try setTags(draft.tags, of: place.id)
         noteStored(draft, hasOthers: replaced.hasOthers)
         return true
     }
 
     /// Removes an entry and its body.
     func remove(_ place: EntryPlace) throws {
+        try removeTags(of: place.id)
         let statement = try connection.prepare("DELETE FROM entry WHERE id = ?1 RETURNING key_hash")
         statement.bind(1, place.id)
         if try statement.step() {
@@ -91,7 +92,6 @@ extension WriteContext {
             _ = try statement.step()
         }
         statement.reset()
-        try removeTags(of: place.id)
         try discardBody(place.bodyID, length: place.bodyLength)
     }
 

@@ -3,34 +3,60 @@ import Synchronization
 /// Tags: rows that come and go with the entries that carry them.
 extension WriteContext {
     /// Gives an entry that has no tags its tags.
-    func addTags(_ tags: [TagName], to entryID: Int64) throws {
+    ///
+    /// - Parameters:
+    ///   - tags: each once.
+    ///   - size: the entry's.
+    func addTags(_ tags: [TagName], to entryID: Int64, size: Int64) throws {
         if tags.isEmpty { return }
         // Before the commit: whoever reads the entry reads its tags.
         state.usesTags.store(true, ordering: .releasing)
         for tag in tags {
             let id = try tagID(tag) ?? insertTag(tag)
             try connection.run("INSERT OR IGNORE INTO entry_tag (entry_id, tag_id) VALUES (?1, ?2)", entryID, id)
+            tagOctets.add(size, to: id)
         }
     }
 
     /// Gives an entry these tags and no others.
-    func setTags(_ tags: [TagName], of entryID: Int64) throws {
+    ///
+    /// Called while its row still has the size that it was counted with.
+    ///
+    /// - Parameter size: the one it gets.
+    func setTags(_ tags: [TagName], of entryID: Int64, size: Int64) throws {
+        let present = try rows(ofTagsOf: entryID)
         // A 304 mostly brings the tags that were there.
-        if try Set(self.tags(of: entryID)) == Set(tags) { return }
-        try removeTags(of: entryID)
-        try addTags(tags, to: entryID)
+        guard Set(present.map(\.tag)) == Set(tags) else {
+            try removeTags(of: entryID)
+            return try addTags(tags, to: entryID, size: size)
+        }
+        if present.isEmpty { return }
+        let before = try self.size(of: entryID)
+        for (id, _) in present { tagOctets.add(size - before, to: id) }
     }
 
-    /// Removes an entry's rows, and the tags that nobody else carries.
+    /// Removes an entry's tags, and those of them that nobody else carries.
+    ///
+    /// Called while its row is still there.
     func removeTags(of entryID: Int64) throws {
         let ids = try integers("SELECT tag_id FROM entry_tag WHERE entry_id = ?1", entryID)
         if ids.isEmpty { return }
+        let size = try size(of: entryID)
         try connection.run("DELETE FROM entry_tag WHERE entry_id = ?1", entryID)
-        for id in ids where try connection.integer("SELECT 1 FROM entry_tag WHERE tag_id = ?1 LIMIT 1", id) == nil {
+        for id in ids {
+            if try connection.integer("SELECT 1 FROM entry_tag WHERE tag_id = ?1 LIMIT 1", id) != nil {
+                tagOctets.add(-size, to: id)
+                continue
+            }
             try connection.run("DELETE FROM tag WHERE id = ?1", id)
+            tagOctets.forget(id)
             // Nobody is left to whom it applies, and the number may be given to another tag.
             try connection.run("DELETE FROM tag_invalidation WHERE tag_id = ?1", id)
         }
+    }
+
+    private func size(of entryID: Int64) throws -> Int64 {
+        try connection.integer("SELECT size FROM entry WHERE id = ?1", entryID) ?? 0
     }
 
     /// With every response goes every tag.
@@ -38,18 +64,51 @@ extension WriteContext {
         try connection.run("DELETE FROM entry_tag")
         try connection.run("DELETE FROM tag")
         try connection.run("DELETE FROM tag_invalidation")
+        tagOctets.forgetAll()
     }
 
-    /// The tags of an entry.
+    /// The tags of an entry, those of the store's own included.
     func tags(of entryID: Int64) throws -> [TagName] {
+        try rows(ofTagsOf: entryID).map(\.tag)
+    }
+
+    private func rows(ofTagsOf entryID: Int64) throws -> [(id: Int64, tag: TagName)] {
         let statement = try connection.prepare(
-            "SELECT name_hash, name FROM entry_tag t CROSS JOIN tag ON tag.id = t.tag_id WHERE t.entry_id = ?1"
+            "SELECT name_hash, name, tag.id FROM entry_tag t CROSS JOIN tag ON tag.id = t.tag_id WHERE t.entry_id = ?1"
         )
         defer { statement.reset() }
         statement.bind(1, entryID)
-        var tags: [TagName] = []
-        while try statement.step() { tags.append(TagName(octets: statement.octets(1), hash: statement.integer(0))) }
-        return tags
+        var rows: [(id: Int64, tag: TagName)] = []
+        while try statement.step() {
+            rows.append((statement.integer(2), TagName(octets: statement.octets(1), hash: statement.integer(0))))
+        }
+        return rows
+    }
+
+    /// Writes what the transaction changed about the octets under each tag: the last thing before its commit.
+    ///
+    /// Tags that come to more than their quota are noted for the housekeeping after the commit.
+    func writeTagOctets() throws {
+        if tagOctets.isEmpty { return }
+        let quotas = state.limits.quotas
+        for (id, octets) in tagOctets.take() {
+            guard octets > 0, !quotas.isEmpty else {
+                try connection.run("UPDATE tag SET octets = octets + ?2 WHERE id = ?1", id, octets)
+                continue
+            }
+            let statement = try connection.prepare(
+                "UPDATE tag SET octets = octets + ?2 WHERE id = ?1 RETURNING octets, name_hash, name"
+            )
+            defer { statement.reset() }
+            statement.bind(1, id)
+            statement.bind(2, octets)
+            while try statement.step() {
+                let tag = TagName(octets: statement.octets(2), hash: statement.integer(1))
+                if let limit = quotas.limit(ofTag: tag.octets), statement.integer(0) > limit.bytes {
+                    noteBeyondQuota(tag)
+                }
+            }
+        }
     }
 
     /// Notes an invalidation of everything with a tag: in force with this commit, applied to the rows by the sweep.
@@ -112,7 +171,8 @@ extension WriteContext {
         return false
     }
 
-    private func tagID(_ tag: TagName) throws -> Int64? {
+    /// The number of a tag that somebody carries.
+    func tagID(_ tag: TagName) throws -> Int64? {
         let statement = try connection.prepare("SELECT id, name FROM tag WHERE name_hash = ?1")
         defer { statement.reset() }
         statement.bind(1, tag.hash)
@@ -138,12 +198,5 @@ extension WriteContext {
         var integers: [Int64] = []
         while try statement.step() { integers.append(statement.integer(0)) }
         return integers
-    }
-}
-
-extension TagName {
-    fileprivate init(octets: [UInt8], hash: Int64) {
-        self.octets = octets
-        self.hash = hash
     }
 }

@@ -18,6 +18,9 @@ final class WriteContext {
     private(set) var objectFloor: Int64?
     private(set) var claims: [Int64] = []
     private var pardons: [Int64] = []
+    /// What changes about the octets under each tag.
+    var tagOctets = TagOctets()
+    private var tagsBeyondQuota: [TagName] = []
     private var addsGarbage = false
     private var invalidatesTags = false
     private var reservedID: Int64
@@ -121,11 +124,25 @@ final class WriteContext {
 
     func requestSweep() { addsGarbage = true }
     func requestTagSweep() { invalidatesTags = true }
+    func noteBeyondQuota(_ tag: TagName) { tagsBeyondQuota.append(tag) }
+
+    /// Somebody reads a body that was to be removed: its octets cannot be had until the reader ends.
+    func noteHeld(_ bodyID: Int64) throws {
+        guard state.leases.isUnmeasured(bodyID) else { return }
+        let (first, last) = (bodyID << 16, bodyID << 16 | 0xffff)
+        let lowest = try connection.integer("SELECT min(id) FROM chunk WHERE id BETWEEN ?1 AND ?2", first, last)
+        let highest = try connection.integer("SELECT max(id) FROM chunk WHERE id BETWEEN ?1 AND ?2", first, last)
+        guard let lowest, let highest else { return }
+        let end = try connection.integer("SELECT length(data) FROM chunk WHERE id = ?1", highest) ?? 0
+        state.leases.noteHeld(bodyID, octets: (highest - lowest) * Int64(StoreLimits.chunkLength) + end)
+    }
 
     // MARK: The end
 
     /// Makes memory agree with what was committed.
     func committed() {
+        assert(tagOctets.isEmpty, "the octets under tags were not written before the commit: see writeTagOctets()")
+        for tag in tagsBeyondQuota { memory.quotas.add(tag) }
         // First, so that nobody who is told of the commit reads an older snapshot.
         state.commits.advance()
         if let invalidation { memory.sequence = invalidation }

@@ -27,6 +27,8 @@ final class WriterMemory: @unchecked Sendable {
     var wantsCheckpoint = false
     /// Above the high-water mark, and not yet below the low one.
     var isEvicting = false
+    /// Tags that come to more than their quotas.
+    var quotas = QuotaWork()
 
     init(_ row: DatabaseOpening.Row) {
         sequence = row.sequence

@@ -16,7 +16,8 @@ enum StoreOpening {
         at path: String,
         configuration: CacheManager.Configuration,
         now: Timestamp,
-        logger: Logger
+        logger: Logger,
+        fileSystem: (String) -> LockBreakingFileSystem? = LockBreakingFileSystem.probe
     ) throws -> StoreCore {
         let limits = try StoreLimits(configuration)
         try checkPath(path)
@@ -25,6 +26,7 @@ enum StoreOpening {
             let before = try examine(folder)
             if before == .absent { try makeFolder(folder.path) }
             if before == .empty { try restrict(folder) }
+            warn(of: fileSystem(folder.path), folder, logger)
             let lock = try FolderLock(path: folder.lockPath, folder: folder.path)
             do {
                 // Another process may have been here between the first look and the lock.
@@ -62,7 +64,8 @@ enum StoreOpening {
         at path: String,
         configuration: CacheManager.Configuration,
         now: Timestamp,
-        logger: Logger
+        logger: Logger,
+        fileSystem: (String) -> LockBreakingFileSystem? = LockBreakingFileSystem.probe
     ) throws -> StoreCore {
         let limits = try StoreLimits(configuration)
         try checkPath(path)
@@ -78,11 +81,24 @@ enum StoreOpening {
                         + "Open the store for writing once: that sets it aside and starts a new one."
                 )
             }
+            warn(of: fileSystem(folder.path), folder, logger)
             let settings = StoreDatabase.Settings(limits: limits, keyHash: configuration.keyHash, logger: logger)
             let core = StoreCore(folder: folder, settings: settings, sidecar: nil, isReadOnly: true)
             try core.openCurrent(number, now: now)
             return core
         }
+    }
+
+    /// Before anything that depends on locks: if they fail, this is why.
+    private static func warn(of fileSystem: LockBreakingFileSystem?, _ folder: StoreFolder, _ logger: Logger) {
+        guard let fileSystem else { return }
+        logger.warning(
+            """
+            the store is on a file system that is known to break locks: two processes may write it at the same time and damage it, \
+            and readers may see torn data; move it to a local disk
+            """,
+            metadata: ["store.path": "\(folder.path)", "store.filesystem": "\(fileSystem.rawValue)"]
+        )
     }
 
     /// An unset variable is no folder, and neither is what is left of a path before a NUL.

@@ -80,7 +80,12 @@ extension CacheManager {
             defer { statement.reset() }
             statement.bind(1, entry.id)
             var tags: [String] = []
-            while try statement.step() { tags.append(statement.withOctets(0) { String(decoding: $0, as: UTF8.self) }) }
+            while try statement.step() {
+                statement.withOctets(0) { name in
+                    // The store's own are nobody's business.
+                    if !QuotaTable.isInternal(name) { tags.append(String(decoding: name, as: UTF8.self)) }
+                }
+            }
             return tags
         }
     }

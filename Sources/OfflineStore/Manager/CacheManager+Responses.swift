@@ -60,6 +60,9 @@ extension CacheManager {
                 limits: limits
             )
         }
+        if let quota = limits.quotas.tightest(for: draft), length + head.storedOctets + draft.tagOctets > quota.bytes {
+            throw quota.error("The response for '\(key.components.target.redacted)'")
+        }
         await storeWriter.admit()
         let room = limits.room(for: length)
         await database.state.unfinished.reserveInTurn(room)

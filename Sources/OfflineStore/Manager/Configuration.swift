@@ -14,6 +14,14 @@ extension CacheManager {
         /// eighth of it. Databases that were set aside because they were damaged are not counted: they are yours to examine or remove.
         public var budget: Int64 = 1 << 30
 
+        /// Which entries go first when room is needed: the least recently used ones unless told otherwise.
+        public var evictionOrder = EvictionOrder.leastRecentlyUsed
+
+        /// What responses with some tag, or from some origin, may take together within the budget.
+        ///
+        /// None unless told otherwise.
+        public var quotas: [Quota] = []
+
         /// Octets of memory for what is read often: heads, bodies up to ``maximumResidentBody``, objects and what they were decoded as.
         ///
         /// 64 MiB unless told otherwise; 0 for none. Everything that is kept counts, and what keeps it. Processes that open
@@ -34,7 +42,8 @@ extension CacheManager {
         /// Octets written to the write-ahead log before it is copied into the database; `nil`, the default, is a
         /// sixteenth of the budget, at least 256 KiB and at most 16 MiB.
         ///
-        /// The log stays near this size.
+        /// The log stays near this size, also while there is always somebody reading: under twice this and 8 MiB. Only a reader in another
+        /// program that never ends its transaction makes it grow beyond; at twice that, nothing more is stored until it ends.
         public var checkpointThreshold: Int64?
 
         /// Octets that may wait for the disk, 64 MiB unless told otherwise.

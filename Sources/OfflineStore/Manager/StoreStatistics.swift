@@ -41,6 +41,10 @@ public struct StoreStatistics: Sendable, Hashable {
     public var damagedReads = 0
     /// Objects that did not decode as the type asked for, since this process opened the store.
     public var undecodableObjects = 0
+    /// Entries that gave way to others, because of the budget or a quota, since this process opened the store.
+    public var evictedEntries = 0
+    /// Octets of the bodies, heads and keys of those.
+    public var evictedBytes: Int64 = 0
     /// Databases that were damaged and left under their numbers.
     public var setAside: [SetAside] = []
     /// The live database's file name.
@@ -77,6 +81,8 @@ extension CacheManager {
         statistics.invalidationSequence = core.sequence.load(ordering: .acquiring)
         statistics.damagedReads = core.damagedReads.load(ordering: .relaxed)
         statistics.undecodableObjects = core.undecodableObjects.load(ordering: .relaxed)
+        statistics.evictedEntries = core.evictedEntries.load(ordering: .relaxed)
+        statistics.evictedBytes = core.evictedOctets.load(ordering: .relaxed)
         statistics.databaseName = StoreFolder.databaseName(database.number)
         statistics.schemaVersion = Int(database.schemaVersion)
         statistics.isReadOnly = isReadOnly

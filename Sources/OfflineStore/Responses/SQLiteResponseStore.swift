@@ -212,7 +212,9 @@ final class SQLiteResponseStore: ResponseStore {
         let limits = database.state.limits
         let length = draft.expectedLength ?? 0
         if !draft.hasAcceptableTags { return nil }
-        if length + draft.head.storedOctets + draft.tagOctets > limits.maximumObject { return nil }
+        let octets = length + draft.head.storedOctets + draft.tagOctets
+        if octets > limits.maximumObject { return nil }
+        if let quota = limits.quotas.tightest(for: draft), octets > quota.bytes { return nil }
         if writer.logIsHeld.load(ordering: .relaxed) { return nil }
         // The disk is behind: the exchange goes on without the store. What the caller asks for itself waits instead.
         if writer.pendingBytes > limits.pending { return nil }

@@ -16,6 +16,8 @@ final class SQLiteResponseWriter: ResponseWriter {
     private let fence: InvalidationSequence?
     private let core: StoreCore
     private let body: BodyWriter
+    /// The smallest quota that it counts against.
+    private let quota: QuotaTable.Limit?
     private let phase = Mutex(Phase.writing)
 
     /// - Parameter reserved: octets for which room was taken.
@@ -29,6 +31,7 @@ final class SQLiteResponseWriter: ResponseWriter {
         self.core = core
         self.draft = draft
         self.fence = fence
+        quota = database.state.limits.quotas.tightest(for: draft)
         body = BodyWriter(core: core, database: database, reserved: reserved) { [key = draft.key] in
             "The body for '\(key.components.method) \(key.components.target.redacted)'"
         }
@@ -37,6 +40,11 @@ final class SQLiteResponseWriter: ResponseWriter {
     @concurrent
     func append(_ chunk: ByteBuffer) async throws {
         try check(during: "append to")
+        if let quota, body.length + Int64(chunk.readableBytes) + draft.head.storedOctets + draft.tagOctets > quota.bytes
+        {
+            phase.withLock { $0 = .abandoned }
+            throw quota.error("The body for '\(draft.key.components.method) \(draft.key.components.target.redacted)'")
+        }
         try await body.append(chunk)
     }
 
