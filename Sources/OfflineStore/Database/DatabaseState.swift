@@ -25,6 +25,8 @@ final class DatabaseState: Sendable {
         case objectKey = 1
         case target = 2
         case tag = 3
+        /// Scheme, host and port.
+        case origin = 4
     }
 
     let secrets: StoreSecrets
@@ -36,6 +38,10 @@ final class DatabaseState: Sendable {
     let responseFloor: Atomic<Int64>
     /// Objects stored under a smaller sequence number count as expired.
     let objectFloor: Atomic<Int64>
+    /// Responses stored under a smaller sequence number count as not there.
+    let responseRemoved: Atomic<Int64>
+    /// Objects stored under a smaller sequence number count as not there.
+    let objectRemoved: Atomic<Int64>
     /// The schema's version; it grows when a process that reads alone came before the one that migrates.
     let schemaVersion: Atomic<Int32>
 
@@ -54,6 +60,8 @@ final class DatabaseState: Sendable {
         recency: Int64,
         responseFloor: Int64,
         objectFloor: Int64,
+        responseRemoved: Int64,
+        objectRemoved: Int64,
         schemaVersion: Int32,
         keyHash seam: (@Sendable ([UInt8]) -> UInt64)?
     ) {
@@ -66,6 +74,8 @@ final class DatabaseState: Sendable {
         self.recency = RecencyLog(last: recency)
         self.responseFloor = Atomic(responseFloor)
         self.objectFloor = Atomic(objectFloor)
+        self.responseRemoved = Atomic(responseRemoved)
+        self.objectRemoved = Atomic(objectRemoved)
         self.schemaVersion = Atomic(schemaVersion)
     }
 

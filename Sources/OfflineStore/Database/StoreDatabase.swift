@@ -191,6 +191,8 @@ final class StoreDatabase: Sendable {
             recency: row.recency,
             responseFloor: row.responseFloor,
             objectFloor: row.objectFloor,
+            responseRemoved: row.responseRemoved,
+            objectRemoved: row.objectRemoved,
             schemaVersion: row.schemaVersion,
             keyHash: settings.keyHash
         )

@@ -36,7 +36,7 @@ extension StoreWriter {
                 let usage = try usage(connection)
                 guard usage.total + incoming > database.limits.budget else { break }
                 if try isLogHeld(usage, connection) { break }
-                guard try evict(max(incoming, 1 << 20), connection) else { break }
+                guard try removePending(connection) || evict(max(incoming, 1 << 20), connection) else { break }
                 while memory.wantsSweep { try sweep(connection) }
                 try checkpoint(connection, truncating: true)
             }
@@ -70,6 +70,7 @@ extension StoreWriter {
         do {
             // Marking writes to the log, which does not shrink while it is held; what is pending is in force all the same.
             if memory.wantsTagSweep, !logIsHeld.load(ordering: .relaxed) { try sweepTags(connection) }
+            if memory.wantsEntrySweep, !logIsHeld.load(ordering: .relaxed) { try sweepEntries(connection) }
             if memory.wantsSweep { try sweep(connection) }
             let usage = try usage(connection)
             if usage.total > database.limits.highWater { memory.isEvicting = true }
@@ -80,7 +81,9 @@ extension StoreWriter {
             if memory.isEvicting {
                 if usage.total <= database.limits.lowWater {
                     memory.isEvicting = false
-                } else if try evict(usage.total - database.limits.lowWater, connection) {
+                } else if try removePending(connection)
+                    || evict(usage.total - database.limits.lowWater, connection)
+                {
                     while memory.wantsSweep { try sweep(connection) }
                 } else {
                     memory.isEvicting = false
@@ -104,13 +107,14 @@ extension StoreWriter {
             setBack(error)
         }
         return memory.wantsSweep || memory.isEvicting || memory.wantsVacuum
-            || (memory.wantsTagSweep && !logIsHeld.load(ordering: .relaxed))
+            || ((memory.wantsTagSweep || memory.wantsEntrySweep) && !logIsHeld.load(ordering: .relaxed))
     }
 
     /// Housekeeping failed: it is tried again when there is a reason to, and not in a loop.
     private func setBack(_ error: any Error) {
         memory.wantsSweep = false
         memory.wantsTagSweep = false
+        memory.wantsEntrySweep = false
         memory.isEvicting = false
         memory.wantsVacuum = false
         memory.wantsCheckpoint = false
@@ -168,7 +172,7 @@ extension StoreWriter {
     }
 
     /// Removes some chunks of bodies that no entry names and nobody reads.
-    private func sweep(_ connection: Connection) throws {
+    func sweep(_ connection: Connection) throws {
         let context = WriteContext(connection: connection, state: database, memory: memory)
         var cursor = memory.sweepCursor
         var isDone = false

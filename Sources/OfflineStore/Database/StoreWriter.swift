@@ -184,6 +184,7 @@ final class StoreWriter: Sendable {
                 state.wantsSweep = false
                 memory.wantsSweep = true
                 memory.wantsTagSweep = true
+                memory.wantsEntrySweep = true
             }
             return batch
         }

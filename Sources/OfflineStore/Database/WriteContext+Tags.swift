@@ -28,13 +28,6 @@ extension WriteContext {
         }
     }
 
-    /// With every response goes every tag.
-    func removeAllTags() throws {
-        try connection.run("DELETE FROM entry_tag")
-        try connection.run("DELETE FROM tag")
-        try connection.run("DELETE FROM tag_invalidation")
-    }
-
     /// The tags of an entry.
     func tags(of entryID: Int64) throws -> [TagName] {
         let statement = try connection.prepare(

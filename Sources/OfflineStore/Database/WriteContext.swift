@@ -16,10 +16,13 @@ final class WriteContext {
     private(set) var invalidation: Int64?
     private(set) var responseFloor: Int64?
     private(set) var objectFloor: Int64?
+    private var responseRemoved: Int64?
+    private var objectRemoved: Int64?
     private(set) var claims: [Int64] = []
     private var pardons: [Int64] = []
     private var addsGarbage = false
     private var invalidatesTags = false
+    private var invalidatesEntries = false
 
     init(connection: Connection, state: DatabaseState, memory: WriterMemory) {
         self.connection = connection
@@ -54,6 +57,18 @@ final class WriteContext {
     func noteFloors(response: Int64? = nil, object: Int64? = nil) {
         if let response { responseFloor = response }
         if let object { objectFloor = object }
+    }
+    func noteRemovals(response: Int64? = nil, object: Int64? = nil) {
+        if let response { responseRemoved = response }
+        if let object { objectRemoved = object }
+    }
+
+    /// Entries of a kind with a smaller sequence number count as not there, as of this point of the transaction.
+    func removalFloor(_ kind: EntryKind) -> Int64 {
+        switch kind {
+        case .response: responseRemoved ?? state.removalFloor(.response)
+        case .object: objectRemoved ?? state.removalFloor(.object)
+        }
     }
 
     // MARK: Bodies
@@ -109,6 +124,7 @@ final class WriteContext {
 
     func requestSweep() { addsGarbage = true }
     func requestTagSweep() { invalidatesTags = true }
+    func requestEntrySweep() { invalidatesEntries = true }
 
     // MARK: The end
 
@@ -116,10 +132,13 @@ final class WriteContext {
     func committed() {
         if let responseFloor { state.responseFloor.store(responseFloor, ordering: .releasing) }
         if let objectFloor { state.objectFloor.store(objectFloor, ordering: .releasing) }
+        if let responseRemoved { state.responseRemoved.store(responseRemoved, ordering: .releasing) }
+        if let objectRemoved { state.objectRemoved.store(objectRemoved, ordering: .releasing) }
         for bodyID in pardons { state.leases.pardon(bodyID) }
         state.leases.endClaims(claims)
         if addsGarbage { memory.wantsSweep = true }
         if invalidatesTags { memory.wantsTagSweep = true }
+        if invalidatesEntries { memory.wantsEntrySweep = true }
     }
 
     /// Forgets what a rolled-back transaction noted.
@@ -133,6 +152,8 @@ final class WriteContext {
         fileprivate var invalidation: Int64?
         fileprivate var responseFloor: Int64?
         fileprivate var objectFloor: Int64?
+        fileprivate var responseRemoved: Int64?
+        fileprivate var objectRemoved: Int64?
         fileprivate var claims: Int
         fileprivate var pardons: Int
     }
@@ -142,6 +163,8 @@ final class WriteContext {
             invalidation: invalidation,
             responseFloor: responseFloor,
             objectFloor: objectFloor,
+            responseRemoved: responseRemoved,
+            objectRemoved: objectRemoved,
             claims: claims.count,
             pardons: pardons.count
         )
@@ -151,6 +174,8 @@ final class WriteContext {
         invalidation = mark.invalidation
         responseFloor = mark.responseFloor
         objectFloor = mark.objectFloor
+        responseRemoved = mark.responseRemoved
+        objectRemoved = mark.objectRemoved
         state.leases.endClaims(claims[mark.claims...])
         claims.removeLast(claims.count - mark.claims)
         pardons.removeLast(pardons.count - mark.pardons)

@@ -15,6 +15,11 @@ final class WriterMemory: @unchecked Sendable {
     /// The entry after which the sweep of the first unfinished invalidation of a tag goes on.
     var tagCursor = Int64.min
     var wantsTagSweep = true
+    /// The entry after which the sweep of all entries goes on.
+    var entryCursor = Int64.min
+    /// The number of the last invalidation when that sweep was at its beginning.
+    var entryRound: Int64?
+    var wantsEntrySweep = true
     var wantsVacuum = false
     var wantsCheckpoint = false
     /// Above the high-water mark, and not yet below the low one.
