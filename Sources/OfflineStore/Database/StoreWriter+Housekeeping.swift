@@ -6,8 +6,8 @@ import Synchronization
 extension StoreWriter {
     /// Chunks in one step of the sweep: 4 MiB.
     private static let sweepCount: Int64 = 64
-    /// Pages given back in one step.
-    private static let vacuumPages: Int64 = 512
+    /// Pages given back in one step: each may move another one, which goes to the log.
+    private var vacuumPages: Int64 { min(512, database.limits.checkpoint / StoreLimits.pageSize / 2) }
 
     /// What the folder takes, in octets.
     struct Usage {
@@ -95,7 +95,9 @@ extension StoreWriter {
             if !memory.isEvicting, isTooLong || usage.free > max(256 * StoreLimits.pageSize, usage.live / 8) {
                 memory.wantsVacuum = true
             }
-            if memory.wantsVacuum { try vacuum(connection) }
+            // What is about to be removed is not moved first.
+            let isSweeping = memory.wantsEntrySweep && !logIsHeld.load(ordering: .relaxed)
+            if memory.wantsVacuum, !isSweeping { try vacuum(connection) }
             let written = memory.pagesSinceCheckpoint * StoreLimits.pageSize
             if memory.wantsCheckpoint || written >= database.limits.checkpoint {
                 try checkpoint(
@@ -219,7 +221,7 @@ extension StoreWriter {
     /// Gives free pages back to the file system.
     private func vacuum(_ connection: Connection) throws {
         let before = try connection.integer("PRAGMA freelist_count") ?? 0
-        let statement = try connection.prepare("PRAGMA incremental_vacuum(\(Self.vacuumPages))")
+        let statement = try connection.prepare("PRAGMA incremental_vacuum(\(vacuumPages))")
         try statement.run()
         let after = try connection.integer("PRAGMA freelist_count") ?? 0
         if after == 0 || after >= before {
