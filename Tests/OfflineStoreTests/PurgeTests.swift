@@ -491,6 +491,44 @@ import Testing
         try await store.close()
     }
 
+    /// Lookups ask about unfinished invalidations while there may be some, and not otherwise.
+    @Test func lookupsAskOnlyWhileSomethingIsUnfinished() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        try await fill(store, 3)
+        let state = try store.core.database().state
+        let now = clock.now()
+        for scope in [try Purge.softPrefix.scope(), .tag("shard-1")] {
+            try await store.settle()
+            let asked = state.mayHavePending.load(ordering: .acquiring)
+            #expect(!asked)
+            let isAsking = try await store.core.write { context in
+                _ = try context.invalidate(scope, keepingForOffline: true, at: now)
+                return context.state.mayHavePending.load(ordering: .acquiring)
+            }
+            #expect(isAsking)
+        }
+        try await store.close()
+        let reader = try await openReadOnly(folder.store, clock: clock)
+        _ = try await isMarked("/p/1", in: reader)
+        let asks = try reader.core.database().state.mayHavePending.load(ordering: .acquiring)
+        #expect(asks)
+        try await reader.close()
+    }
+
+    @Test func whatWasGoneAlreadyIsNotCountedAsExpired() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        for path in ["/p/a", "/p/b", "/q"] {
+            try await store.store(draft(try cacheKey(path), at: clock.now(), isUsableStale: false), "x")
+        }
+        try await purge(.softPrefix, store)
+        #expect(try await store.removeExpired().responses == 2)
+        clock.advance(by: .seconds(3600))
+        try await purge(.hardAll, store)
+        #expect(try await store.removeExpired(includingOfflineUsable: true) == RemovalSummary())
+        #expect(try count("entry") == 0)
+        try await store.close()
+    }
+
     // MARK: Limits
 
     private func prefixes(_ range: Range<Int>) throws -> [InvalidationScope] {

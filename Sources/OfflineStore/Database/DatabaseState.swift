@@ -42,6 +42,10 @@ final class DatabaseState: Sendable {
     let responseRemoved: Atomic<Int64>
     /// Objects stored under a smaller sequence number count as not there.
     let objectRemoved: Atomic<Int64>
+    /// Whether there may be unfinished invalidations of tags or prefixes; where another process writes, always.
+    ///
+    /// The writer sets it before the commit of one, so a lookup that finds it unset began before that invalidation was over.
+    let mayHavePending = Atomic(true)
     /// The schema's version; it grows when a process that reads alone came before the one that migrates.
     let schemaVersion: Atomic<Int32>
 

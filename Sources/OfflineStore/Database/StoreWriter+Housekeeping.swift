@@ -71,6 +71,7 @@ extension StoreWriter {
             // Marking writes to the log, which does not shrink while it is held; what is pending is in force all the same.
             if memory.wantsTagSweep, !logIsHeld.load(ordering: .relaxed) { try sweepTags(connection) }
             if memory.wantsEntrySweep, !logIsHeld.load(ordering: .relaxed) { try sweepEntries(connection) }
+            try noteWhetherSwept(connection)
             if memory.wantsSweep { try sweep(connection) }
             let usage = try usage(connection)
             if usage.total > database.limits.highWater { memory.isEvicting = true }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Invalidations of many entries, applied to their rows in bounded transactions.
 extension StoreWriter {
     /// Does one step of the sweep over all entries.
@@ -17,6 +19,16 @@ extension StoreWriter {
         context.committed()
         memory.wantsEntrySweep = !step.isDone
         return step.removed
+    }
+
+    /// Lets lookups know when nothing is unfinished, so that they need not ask.
+    func noteWhetherSwept(_ connection: Connection) throws {
+        guard !memory.wantsTagSweep, !memory.wantsEntrySweep, database.mayHavePending.load(ordering: .relaxed) else {
+            return
+        }
+        let isPending = try connection.integer("SELECT \(PendingInvalidation.hasSome(database))") != 0
+        // Whoever sets it does so on this queue.
+        if !isPending { database.mayHavePending.store(false, ordering: .releasing) }
     }
 
     /// Removes some of what counts as gone already, bodies included; `false` when a step of the sweep found nothing of it.

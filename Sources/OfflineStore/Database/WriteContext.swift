@@ -123,8 +123,14 @@ final class WriteContext {
     }
 
     func requestSweep() { addsGarbage = true }
-    func requestTagSweep() { invalidatesTags = true }
-    func requestEntrySweep() { invalidatesEntries = true }
+    func requestTagSweep() {
+        state.mayHavePending.store(true, ordering: .releasing)
+        invalidatesTags = true
+    }
+    func requestEntrySweep() {
+        state.mayHavePending.store(true, ordering: .releasing)
+        invalidatesEntries = true
+    }
 
     // MARK: The end
 

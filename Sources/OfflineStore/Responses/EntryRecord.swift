@@ -30,19 +30,20 @@ struct EntryRecord: Sendable {
     struct Query: Sendable {
         private let text: String
         private let textWithoutPrefixes: String
-        private let textWithoutTags: String
+        private let plainText: String
 
         /// - Parameter condition: what follows `WHERE`.
         init(_ condition: String) {
             text = "SELECT \(columns) \(PendingInvalidation.state) FROM entry WHERE \(condition)"
             textWithoutPrefixes = "SELECT \(columns) \(PendingInvalidation.byTag) FROM entry WHERE \(condition)"
-            textWithoutTags = "SELECT \(columns) 0 FROM entry WHERE \(condition)"
+            plainText = "SELECT \(columns) 0 FROM entry WHERE \(condition)"
         }
 
-        /// Its text for the schema that a database has.
+        /// Its text for the schema that a database has, and for what is unfinished in it.
         func sql(_ state: DatabaseState) -> String {
+            if !state.mayHavePending.load(ordering: .acquiring) { return plainText }
             if state.has(DatabaseState.sweepSchemaVersion) { return text }
-            return state.has(DatabaseState.tagSchemaVersion) ? textWithoutPrefixes : textWithoutTags
+            return state.has(DatabaseState.tagSchemaVersion) ? textWithoutPrefixes : plainText
         }
     }
 
