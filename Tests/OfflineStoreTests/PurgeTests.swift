@@ -491,6 +491,21 @@ import Testing
         try await store.close()
     }
 
+    @Test func markingEverythingLeavesPendingRemovalsInForce() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        try await fill(store, 3)
+        let (prefix, now) = (try Purge.hardPrefix.scope(), clock.now())
+        try await store.core.write { context in
+            _ = try context.invalidate(prefix, keepingForOffline: false, at: now)
+            _ = try context.invalidate(.all, keepingForOffline: true, at: now)
+        }
+        #expect(try await isMarked("/p/1", in: store) == nil)
+        try await store.settle()
+        #expect(try await isMarked("/p/1", in: store) == nil)
+        #expect(try await isMarked("/other", in: store) == true)
+        try await store.close()
+    }
+
     /// Lookups ask about unfinished invalidations while there may be some, and not otherwise.
     @Test func lookupsAskOnlyWhileSomethingIsUnfinished() async throws {
         let store = try await openStore(folder.store, clock: clock)
