@@ -206,6 +206,7 @@ extension InvalidationScope {
         case .key(let other): other == key
         case .tag(let tag): tags.contains { $0.utf8.elementsEqual(tag.utf8) }
         case .target(let target): key.components.target == target
+        case .prefix(let prefix): prefix.covers(key)
         }
     }
 }

@@ -28,6 +28,10 @@ final class MutantStore: ResponseStore {
         case refusesEverythingAfterAnInvalidation = "A fill that began after an invalidation is stored"
         case removesWhereItShouldMark = "'keepingForOffline' marks"
         case invalidatesKeysForTargets = "A target is invalidated in all partitions"
+        case takesPrefixesForTargets = "A prefix is invalidated for the targets"
+        case takesPrefixesForPaths = "A prefix ends anywhere"
+        case takesPrefixesForOrigins = "begin with it, in all partitions, method classes and variants"
+        case forgetsPrefixesBeyondSome = "Many prefixes at a time invalidate all"
         case forgetsTags = "A tag is invalidated for everything"
         case freshensWithoutFence = "What was invalidated after the fence is not freshened"
         case revivesWhatIsGone = "What is gone is not freshened"
@@ -170,6 +174,18 @@ final class MutantStore: ResponseStore {
         case .removesWhereItShouldMark: keeping = false
         case .invalidatesKeysForTargets:
             if case .target(let target) = scope { scope = .key(CacheKey(method: .get, target: target)) }
+        case .takesPrefixesForTargets:
+            if case .prefix(let prefix) = scope { scope = .target(try TargetURI(prefix.uri)) }
+        case .takesPrefixesForPaths:
+            if case .prefix(let prefix) = scope, let part = prefix.uri.split(separator: "?").first {
+                scope = .prefix(try TargetPrefix(String(part)))
+            }
+        case .takesPrefixesForOrigins:
+            if case .prefix(let prefix) = scope {
+                scope = .prefix(try TargetPrefix("\(prefix.scheme)://\(prefix.host):\(prefix.port)"))
+            }
+        case .forgetsPrefixesBeyondSome:
+            if case .prefix = scope, base.invalidationSequence.number > 64 { scope = .tag("none") }
         case .hangsOnInvalidation: if base.all.isEmpty { try await Gate().wait() }
         default: break
         }

@@ -171,7 +171,7 @@ import Testing
         #expect(try count("tag_invalidation") == 0)
         _ = try await store.removeResponse(for: try cacheKey("/0"))
         #expect(try count("entry_tag") == 9)
-        try await store.responses.invalidate(.all, keepingForOffline: false, at: clock.now())
+        try await store.removeAllResponses()
         #expect(try count("entry_tag") == 0 && count("tag") == 0)
         try await store.close()
     }

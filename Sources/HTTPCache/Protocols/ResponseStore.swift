@@ -82,6 +82,10 @@ public struct InvalidationSequence: Sendable, Hashable, Comparable {
 public enum InvalidationScope: Sendable, Hashable {
     /// Everything stored for a target URI, in all partitions, methods and variants.
     case target(TargetURI)
+    /// Everything stored for the target URIs that begin with some octets, in all partitions, methods and variants.
+    ///
+    /// A store may refuse more fills for it than those that it covers: those of the same origin that began before it.
+    case prefix(TargetPrefix)
     /// One key with all its variants.
     case key(CacheKey)
     /// Everything stored under a tag (``ResponseDraft/tags``), in all partitions.

@@ -35,9 +35,13 @@ public struct StoreChange: Sendable, Hashable {
         case (.key(let key), .key(let changed)): key == changed
         case (.key(let key), .target(let target)), (.target(let target), .key(let key)): key.components.target == target
         case (.target(let target), .target(let changed)): target == changed
+        case (.prefix(let prefix), .prefix(let changed)): prefix.overlaps(changed)
+        case (.prefix(let prefix), .key(let key)), (.key(let key), .prefix(let prefix)): prefix.covers(key)
+        case (.prefix(let prefix), .target(let target)), (.target(let target), .prefix(let prefix)):
+            prefix.covers(target)
         case (.tag(let tag), .tag(let changed)): tag == changed
         case (.tag(let tag), .key): tags.contains(tag)
-        case (.key, .tag), (.target, .tag), (.tag, .target): true
+        case (.key, .tag), (.target, .tag), (.prefix, .tag), (.tag, .target), (.tag, .prefix): true
         }
     }
 }
@@ -63,7 +67,7 @@ public final class StoreChangeFeed: Sendable {
     /// A feed that nobody watches yet.
     public init() {}
 
-    /// The changes from now on that concern a key, a target, a tag or everything. Ends when the task that reads it is cancelled or the stream is let go.
+    /// The changes from now on that concern a key, a target, a prefix, a tag or everything. Ends when the task that reads it is cancelled or the stream is let go.
     public func changes(of interest: InvalidationScope) -> AsyncStream<StoreChange> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: StoreChange.self,

@@ -26,12 +26,16 @@ struct CanonicalWriter {
 
     /// Scheme, host, port (two octets, big-endian), path, query.
     mutating func write(target: TargetURI) {
-        write(target.scheme)
-        write(target.host)
-        octets.append(UInt8(truncatingIfNeeded: target.port >> 8))
-        octets.append(UInt8(truncatingIfNeeded: target.port))
+        write(scheme: target.scheme, host: target.host, port: target.port)
         write(target.path)
         write(target.query)
+    }
+
+    mutating func write(scheme: String, host: String, port: UInt16) {
+        write(scheme)
+        write(host)
+        octets.append(UInt8(truncatingIfNeeded: port >> 8))
+        octets.append(UInt8(truncatingIfNeeded: port))
     }
 
     private mutating func write(number: UInt64) {

@@ -26,7 +26,8 @@ extension ResponseStoreContract {
             let found = try await bench.store.lookup(key).first?.head.fields[.eTag]
             bench.findings.equal(found, "\"2\"", "the field that was freshened")
 
-            for scope in [InvalidationScope.tag("u"), .key(key), .target(key.components.target), .all] {
+            let prefix = InvalidationScope.prefix(try bench.prefix("/x"))
+            for scope in [.tag("u"), .key(key), .target(key.components.target), prefix, .all] {
                 try await bench.invalidate(scope, soft: true)
                 bench.findings.equal(
                     await changes.next(),
@@ -63,9 +64,11 @@ extension ResponseStoreContract {
                 try await group.waitForAll()
             }
         },
-        Rule("Whoever watches one key, target or tag hears of it, and not of others.") { bench in
+        Rule("Whoever watches one key, target, prefix or tag hears of it, and not of others.") { bench in
             let (x, y) = (try bench.key("/x"), try bench.key("/y"))
-            let interests: [InvalidationScope] = [.key(y), .target(y.components.target), .tag("y")]
+            let interests: [InvalidationScope] = [
+                .key(y), .target(y.components.target), .prefix(try bench.prefix("/y")), .tag("y"),
+            ]
             var streams = interests.map { bench.store.changes.changes(of: $0).makeAsyncIterator() }
             try await bench.mustPut(bench.draft(x, tags: ["x"]), bench.body("x"))
             try await bench.mustPut(bench.draft(y, tags: ["y"]), bench.body("y"))
@@ -91,7 +94,7 @@ extension ResponseStoreContract {
             bench.findings.expect(next > last, "the next number is \(next.number) after \(last.number)")
         },
         Rule("What was invalidated is invalidated after a restart.") { bench in
-            let names = ["key", "target", "tag"]
+            let names = ["key", "target", "prefix", "tag"]
             for soft in [true, false] {
                 for name in names {
                     let path = "/\(name)-\(soft)"
@@ -102,6 +105,7 @@ extension ResponseStoreContract {
             for soft in [true, false] {
                 try await bench.invalidate(.key(try bench.key("/key-\(soft)")), soft: soft)
                 try await bench.invalidate(.target(try bench.target("/target-\(soft)")), soft: soft)
+                try await bench.invalidate(.prefix(try bench.prefix("/prefix-\(soft)")), soft: soft)
                 try await bench.invalidate(.tag("/tag-\(soft)"), soft: soft)
             }
             let again = try await bench.reopened()

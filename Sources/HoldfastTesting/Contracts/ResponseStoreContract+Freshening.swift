@@ -27,7 +27,9 @@ extension ResponseStoreContract {
         },
         Rule("A response that was marked before the request was sent answers again once it is freshened.") { bench in
             let key = try bench.key("/x")
-            let scopes: [InvalidationScope] = [.key(key), .target(key.components.target), .tag("t"), .all]
+            let scopes: [InvalidationScope] = [
+                .key(key), .target(key.components.target), .prefix(try bench.prefix("/x")), .tag("t"), .all,
+            ]
             for scope in scopes {
                 let stored = try await bench.mustPut(bench.draft(key, tags: ["t"]), bench.body("x"))
                 try await bench.invalidate(scope, soft: true)
@@ -40,7 +42,8 @@ extension ResponseStoreContract {
         Rule("What was invalidated after the fence is not freshened.") { bench in
             let key = try bench.key("/x")
             let scopes: [InvalidationScope] = [
-                .key(key), .target(key.components.target), .tag("had"), .tag("gets"), .all,
+                .key(key), .target(key.components.target), .prefix(try bench.prefix("/x")), .tag("had"), .tag("gets"),
+                .all,
             ]
             for scope in scopes {
                 let stored = try await bench.mustPut(bench.draft(key, tags: ["had"]), bench.body("x"))
@@ -60,7 +63,8 @@ extension ResponseStoreContract {
             let freshened = try await bench.store.freshen(old, with: bench.renewal(old), fence: bench.sequence)
             bench.findings.expect(freshened == nil, "one that was replaced was freshened")
             bench.findings.equal(try await bench.texts(key), ["new"], "the bodies")
-            for scope in [InvalidationScope.key(key), .target(key.components.target), .tag("t"), .all] {
+            let prefix = InvalidationScope.prefix(try bench.prefix("/x"))
+            for scope in [.key(key), .target(key.components.target), prefix, .tag("t"), .all] {
                 let stored = try await bench.mustPut(bench.draft(key, tags: ["t"]), bench.body("x"))
                 try await bench.invalidate(scope, soft: false)
                 // The fence is later than the removal: only that it is gone forbids it.

@@ -6,7 +6,10 @@ import NIOCore
 extension ResponseStoreContract {
     /// What concerns the key `/x` with the tag `t`.
     private static func scopes(_ bench: StoreBench) throws -> [InvalidationScope] {
-        [.key(try bench.key("/x")), .target(try bench.target("/x")), .tag("t"), .all]
+        [
+            .key(try bench.key("/x")), .target(try bench.target("/x")), .prefix(try bench.prefix("/x")), .tag("t"),
+            .all,
+        ]
     }
 
     /// `invalidate`, the sequence and the fence.
@@ -32,7 +35,7 @@ extension ResponseStoreContract {
             bench.findings.equal(bench.sequence, before, "the sequence")
         },
         Rule(
-            "A response whose fill began before an invalidation of its key, target, tag or of everything is not stored."
+            "A response whose fill began before an invalidation of its key, target, prefix, tag or of everything is not stored."
         ) {
             bench in
             let key = try bench.key("/x")
@@ -65,7 +68,11 @@ extension ResponseStoreContract {
                 )
             }
             let fence = bench.sequence
-            for scope in try scopes(bench).dropLast() { try await bench.invalidate(scope, soft: false) }
+            for scope in try scopes(bench) where scope != .all && scope.word != "prefix" {
+                try await bench.invalidate(scope, soft: false)
+            }
+            // Of its own origin a prefix may concern more than it covers.
+            try await bench.invalidate(.prefix(try TargetPrefix("https://store.example.evil/")), soft: false)
             let other = try await bench.put(bench.draft(try bench.key("/y"), tags: ["u"]), bench.body("y"), fence)
             bench.findings.expect(other != nil, "a response with another key, target and tag was not stored")
         },

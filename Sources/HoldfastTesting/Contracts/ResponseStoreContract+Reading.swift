@@ -96,7 +96,10 @@ extension ResponseStoreContract {
             "A body stays readable until its stream is released, even when its response is replaced, invalidated or removed."
         ) {
             bench in
-            for how in ["replaced", "marked", "removed", "removed by its tag", "removed with everything"] {
+            for how in [
+                "replaced", "marked", "removed", "removed by its tag", "removed by its prefix",
+                "removed with everything",
+            ] {
                 let key = try bench.key("/x")
                 let body = bench.noise(StoreBench.large)
                 let stored = try await bench.mustPut(bench.draft(key, tags: ["t"]), body)
@@ -110,6 +113,8 @@ extension ResponseStoreContract {
                 case "replaced": try await bench.mustPut(bench.draft(key), bench.noise(100_000, 9))
                 case "marked": try await bench.invalidate(.key(key), soft: true)
                 case "removed": try await bench.invalidate(.key(key), soft: false)
+                case "removed by its prefix":
+                    try await bench.invalidate(.prefix(try bench.prefix("/x")), soft: false)
                 case "removed by its tag": try await bench.invalidate(.tag("t"), soft: false)
                 default: try await bench.invalidate(.all, soft: false)
                 }

@@ -51,7 +51,8 @@ public struct ResponseStoreContract: Sendable {
     }
 
     private var allRules: [Rule] {
-        Self.writing + Self.reading + Self.variants + Self.invalidating + Self.tagging + Self.freshening + Self.sharing
+        Self.writing + Self.reading + Self.variants + Self.invalidating + Self.prefixing + Self.tagging
+            + Self.freshening + Self.sharing
             + Self.changing + (reopen == nil ? [] : Self.reopening)
     }
 

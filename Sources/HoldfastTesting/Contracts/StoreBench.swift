@@ -34,6 +34,10 @@ struct StoreBench: Sendable {
 
     func target(_ path: String) throws -> TargetURI { try TargetURI("https://store.example" + path) }
 
+    func prefix(_ requestTarget: String) throws -> TargetPrefix {
+        try TargetPrefix("https://store.example" + requestTarget)
+    }
+
     func draft(
         _ key: CacheKey,
         fields: HTTPFields = [.contentType: "text/plain"],
@@ -147,6 +151,7 @@ extension InvalidationScope {
         switch self {
         case .all: "all"
         case .key: "key"
+        case .prefix: "prefix"
         case .tag: "tag"
         case .target: "target"
         }

@@ -20,6 +20,8 @@ enum DatabaseOpening {
         var logFloor: Int64
         var responseFloor: Int64
         var objectFloor: Int64
+        var responseRemoved: Int64
+        var objectRemoved: Int64
         var recency: Int64
         var schemaVersion: Int32
         /// Whether any entry carries a tag.
@@ -38,6 +40,7 @@ enum DatabaseOpening {
         configuration.allowsUnsafeTransactions = true
         configuration.prepareDatabase { database in
             try persistLog(database)
+            try PendingInvalidation.addFunction(to: database)
             let connection = Connection(database)
             try connection.run("PRAGMA page_size = 8192")
             try connection.run("PRAGMA auto_vacuum = INCREMENTAL")
@@ -63,6 +66,7 @@ enum DatabaseOpening {
         configuration.allowsUnsafeTransactions = true
         configuration.prepareDatabase { database in
             try persistLog(database)
+            try PendingInvalidation.addFunction(to: database)
             let connection = Connection(database)
             try connection.run("PRAGMA mmap_size = 0")
             try connection.run("PRAGMA temp_store = MEMORY")
@@ -144,12 +148,14 @@ enum DatabaseOpening {
     /// Reads the one row; an error of damage when it cannot be.
     static func row(_ connection: Connection) throws -> Row {
         let version = try connection.integer("PRAGMA user_version") ?? 0
+        let removed = version < DatabaseState.sweepSchemaVersion ? "0, 0" : "response_removed, object_removed"
         let recency = try connection.integer("SELECT max(recency) FROM entry WHERE is_pinned = 0") ?? 0
         let hasTags =
             try version >= DatabaseState.tagSchemaVersion && connection.integer("SELECT 1 FROM tag LIMIT 1") != nil
         let statement = try connection.prepare(
             """
-            SELECT key_secret, credential_secret, next_id, sequence, response_floor, object_floor, log_floor FROM store WHERE id = 1
+            SELECT key_secret, credential_secret, next_id, sequence, response_floor, object_floor, log_floor, \(removed)
+            FROM store WHERE id = 1
             """
         )
         defer { statement.reset() }
@@ -161,6 +167,8 @@ enum DatabaseOpening {
             logFloor: statement.integer(6),
             responseFloor: statement.integer(4),
             objectFloor: statement.integer(5),
+            responseRemoved: statement.integer(7),
+            objectRemoved: statement.integer(8),
             recency: recency,
             schemaVersion: Int32(truncatingIfNeeded: version),
             hasTags: hasTags

@@ -25,6 +25,8 @@ final class DatabaseState: Sendable {
         case objectKey = 1
         case target = 2
         case tag = 3
+        /// Scheme, host and port.
+        case origin = 4
     }
 
     let secrets: StoreSecrets
@@ -42,6 +44,14 @@ final class DatabaseState: Sendable {
     let responseFloor: Atomic<Int64>
     /// Objects stored under a smaller sequence number count as expired.
     let objectFloor: Atomic<Int64>
+    /// Responses stored under a smaller sequence number count as not there.
+    let responseRemoved: Atomic<Int64>
+    /// Objects stored under a smaller sequence number count as not there.
+    let objectRemoved: Atomic<Int64>
+    /// Whether there may be unfinished invalidations of tags or prefixes; where another process writes, always.
+    ///
+    /// The writer sets it before the commit of one, so a lookup that finds it unset began before that invalidation was over.
+    let mayHavePending = Atomic(true)
     /// The schema's version; it grows when a process that reads alone came before the one that migrates.
     let schemaVersion: Atomic<Int32>
 
@@ -78,6 +88,8 @@ final class DatabaseState: Sendable {
             ? MemoryTier(budget: limits.memory, bodyLimit: limits.residentBody, lastInvalidation: row.sequence) : nil
         responseFloor = Atomic(row.responseFloor)
         objectFloor = Atomic(row.objectFloor)
+        responseRemoved = Atomic(row.responseRemoved)
+        objectRemoved = Atomic(row.objectRemoved)
         schemaVersion = Atomic(row.schemaVersion)
     }
 

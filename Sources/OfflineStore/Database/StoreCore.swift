@@ -98,18 +98,23 @@ final class StoreCore: Sendable {
         _ database: StoreDatabase,
         _ body: (Connection) throws -> Result
     ) throws -> Result {
-        let statement = try connection.prepare("SELECT sequence, response_floor, object_floor FROM store WHERE id = 1")
+        if !database.state.has(DatabaseState.sweepSchemaVersion) {
+            let version = try connection.integer("PRAGMA user_version") ?? 0
+            database.state.schemaVersion.max(Int32(truncatingIfNeeded: version), ordering: .releasing)
+        }
+        let removed = database.state.has(DatabaseState.sweepSchemaVersion) ? "response_removed, object_removed" : "0, 0"
+        let statement = try connection.prepare(
+            "SELECT sequence, response_floor, object_floor, \(removed) FROM store WHERE id = 1"
+        )
         if try statement.step() {
             // Several reads see several snapshots; what one has learnt, an older one does not take back.
             sequence.max(statement.integer(0), ordering: .releasing)
             database.state.responseFloor.max(statement.integer(1), ordering: .releasing)
             database.state.objectFloor.max(statement.integer(2), ordering: .releasing)
+            database.state.responseRemoved.max(statement.integer(3), ordering: .releasing)
+            database.state.objectRemoved.max(statement.integer(4), ordering: .releasing)
         }
         statement.reset()
-        if !database.state.has(DatabaseState.sweepSchemaVersion) {
-            let version = try connection.integer("PRAGMA user_version") ?? 0
-            database.state.schemaVersion.max(Int32(truncatingIfNeeded: version), ordering: .releasing)
-        }
         return try body(connection)
     }
 

@@ -94,7 +94,9 @@ extension StoreWriter {
                 if try isLogHeld(usage, connection) { return (min(room, logRoom), heldLogError(usage)) }
                 if room >= incoming { return nil }
                 guard usage.reachable + incoming > limits.budget else { return (room, heldBodiesError(usage)) }
-                guard try evict(max(incoming, 1 << 20), connection) else { return (room, nothingToEvictError) }
+                guard try removePending(connection) || evict(max(incoming, 1 << 20), connection) else {
+                    return (room, nothingToEvictError)
+                }
                 while memory.wantsSweep { try sweep(connection) }
                 try checkpoint(connection, truncating: true)
             }

@@ -14,6 +14,8 @@ extension StoreWriter {
         do {
             // Marking writes to the log, which does not shrink while it is held; what is pending is in force all the same.
             if memory.wantsTagSweep, !logIsHeld.load(ordering: .relaxed) { try sweepTags(connection) }
+            if memory.wantsEntrySweep, !logIsHeld.load(ordering: .relaxed) { try sweepEntries(connection) }
+            try noteWhetherSwept(connection)
             if memory.wantsSweep { try sweep(connection) }
             let usage = try usage(connection)
             if usage.reachable > database.limits.highWater { memory.isEvicting = true }
@@ -25,7 +27,9 @@ extension StoreWriter {
             if memory.isEvicting {
                 if usage.reachable <= database.limits.lowWater {
                     memory.isEvicting = false
-                } else if try evict(usage.reachable - database.limits.lowWater, connection) {
+                } else if try removePending(connection)
+                    || evict(usage.reachable - database.limits.lowWater, connection)
+                {
                     while memory.wantsSweep { try sweep(connection) }
                 } else {
                     memory.isEvicting = false
@@ -38,7 +42,9 @@ extension StoreWriter {
             if !memory.isEvicting, isTooLong || usage.free > max(256 * StoreLimits.pageSize, usage.live / 8) {
                 memory.wantsVacuum = true
             }
-            if memory.wantsVacuum { try vacuum(connection) }
+            // What is about to be removed is not moved first.
+            let isSweeping = memory.wantsEntrySweep && !logIsHeld.load(ordering: .relaxed)
+            if memory.wantsVacuum, !isSweeping { try vacuum(connection) }
             if memory.filterCursor != nil { try buildFilter(connection) }
             let written = memory.pagesSinceCheckpoint * StoreLimits.pageSize
             if memory.wantsCheckpoint || written >= database.limits.checkpoint {
@@ -51,13 +57,14 @@ extension StoreWriter {
             setBack(error)
         }
         return memory.wantsSweep || memory.isEvicting || memory.wantsVacuum || memory.filterCursor != nil
-            || ((memory.wantsTagSweep || hasQuotaWork) && !logIsHeld.load(ordering: .relaxed))
+            || ((memory.wantsTagSweep || memory.wantsEntrySweep || hasQuotaWork) && !logIsHeld.load(ordering: .relaxed))
     }
 
     /// Housekeeping failed: it is tried again when there is a reason to, and not in a loop.
     func setBack(_ error: any Error) {
         memory.wantsSweep = false
         memory.wantsTagSweep = false
+        memory.wantsEntrySweep = false
         memory.isEvicting = false
         memory.quotas.setBack()
         memory.wantsVacuum = false

@@ -230,8 +230,17 @@ final class StoreWriter: Sendable {
                 state.wantsSweep = false
                 memory.wantsSweep = true
                 memory.wantsTagSweep = true
+                memory.wantsEntrySweep = true
             }
             return batch
+        }
+    }
+
+    /// Lends the connection when nobody else uses it.
+    func withConnection(_ body: (Connection) throws -> Void) throws {
+        try access.withLock { _ in
+            guard let connection = memory.connection else { throw StoreCore.closed }
+            try body(connection)
         }
     }
 
@@ -267,7 +276,7 @@ final class StoreWriter: Sendable {
 
     /// Whether there is a reason to look at what the folder takes.
     private var isHousekeepingDue: Bool {
-        memory.wantsSweep || memory.wantsTagSweep || memory.isEvicting || memory.wantsVacuum || memory.wantsCheckpoint
+        memory.wantsSweep || memory.wantsTagSweep || memory.wantsEntrySweep || memory.isEvicting || memory.wantsVacuum || memory.wantsCheckpoint
             || memory.filterCursor != nil || hasQuotaWork
             || memory.pagesSinceCheckpoint * StoreLimits.pageSize >= database.limits.checkpoint
             || memory.usageEstimate.map { $0 > database.limits.highWater } ?? true

@@ -38,28 +38,3 @@ extension ResponseDraft {
         return names
     }
 }
-
-/// What an invalidation of a tag, whose sweep is not finished, says of an entry.
-///
-/// It is read with the entry, in the same snapshot: right at once, in every process, after a crash, and however many entries the tag has.
-enum TagInvalidation: Sendable {
-    case none
-    case marked
-    case removed
-
-    /// From the column ``state``.
-    init(_ value: Int64) {
-        self = value == 0 ? .none : value >= 2 ? .removed : .marked
-    }
-
-    /// A column for an entry: 0, or 1 when it is marked, or 2 or more when it is removed.
-    ///
-    /// The first question is not about the entry and is asked once per statement. The order of the join is fixed: an entry has at
-    /// most 64 tags, and there may be any number of unfinished invalidations.
-    static let state = """
-        CASE WHEN NOT EXISTS (SELECT 1 FROM tag_invalidation) THEN 0 ELSE coalesce((
-            SELECT max((i.removed > entry.sequence) * 2 + (i.marked > entry.sequence))
-            FROM entry_tag t CROSS JOIN tag_invalidation i ON i.tag_id = t.tag_id WHERE t.entry_id = entry.id
-        ), 0) END
-        """
-}

@@ -52,13 +52,13 @@ extension WriteContext {
     ///
     /// - Returns: `false` when it is gone.
     func freshen(_ place: EntryPlace, with draft: EntryDraft) throws -> Bool {
-        let byTag = try connection.integer(
-            "SELECT \(TagInvalidation.state) FROM entry WHERE id = ?1 AND body_id = ?2 AND key_hash = ?3",
+        let found = try connection.integer(
+            "SELECT 1 FROM entry WHERE id = ?1 AND body_id = ?2 AND key_hash = ?3",
             place.id,
             place.bodyID,
             draft.keyHash
         )
-        guard let byTag, TagInvalidation(byTag) != .removed else { return false }
+        guard found != nil, try isThere(place.id) else { return false }
         // A 304 may bring another `Vary`: then this may now be the variant that another one was.
         let replaced = try replace(draft, except: place.id)
         try setTags(draft.tags, of: place.id, size: draft.size)
@@ -106,14 +106,18 @@ extension WriteContext {
         var hasOthers = false
         let statement = try connection.prepare(
             """
-            SELECT id, body_id, body_length, key, variant, is_pinned, recency FROM entry WHERE key_hash = ?1 AND kind = ?2
+            SELECT id, body_id, body_length, key, variant, is_pinned, recency, sequence, \(PendingInvalidation.state)
+            FROM entry WHERE key_hash = ?1 AND kind = ?2
             """
         )
         statement.bind(1, draft.keyHash)
         statement.bind(2, draft.kind.rawValue)
         while try statement.step() {
             guard statement.integer(0) != id, statement.withOctets(3, { $0.elementsEqual(draft.key) }) else { continue }
-            if statement.withOctets(4, { $0.elementsEqual(draft.variant) }) {
+            if !isThere(draft.kind, sequence: statement.integer(7), pending: statement.integer(8)) {
+                // Gone for everybody; it neither hands on its pin nor counts.
+                replaced.append(EntryPlace(statement))
+            } else if statement.withOctets(4, { $0.elementsEqual(draft.variant) }) {
                 replaced.append(EntryPlace(statement))
                 wasPinned = wasPinned || statement.flag(5)
             } else {

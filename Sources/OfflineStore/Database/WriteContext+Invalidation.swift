@@ -10,9 +10,18 @@ extension WriteContext {
         case tag = 3
         /// No fill is checked against it; it has a number so that the sidecar knows of it.
         case object = 4
+        /// The hash is its origin's: fills of the whole origin are checked against it, because the prefix may be gone by then.
+        case prefix = 5
     }
 
-    /// Whether an invalidation after `fence` was about this key, this target, or one of some tags.
+    /// What an invalidation came to.
+    struct Invalidation: Sendable {
+        var number: Int64
+        /// What it is about, which may be more than was asked for.
+        var scope: InvalidationScope
+    }
+
+    /// Whether an invalidation after `fence` was about this key, this target, this origin, or one of some tags.
     ///
     /// When the log no longer reaches back to the fence, the answer is that there was one.
     ///
@@ -21,6 +30,7 @@ extension WriteContext {
         after fence: InvalidationSequence,
         keyHash: Int64,
         targetHash: Int64,
+        originHash: Int64,
         tags: () throws -> [TagName]
     ) throws -> Bool {
         if fence.number >= lastSequence { return false }
@@ -29,11 +39,12 @@ extension WriteContext {
         let found = try connection.integer(
             """
             SELECT 1 FROM invalidation WHERE sequence > ?1
-                AND (scope = 0 OR (scope = 1 AND hash = ?2) OR (scope = 2 AND hash = ?3)) LIMIT 1
+                AND (scope = 0 OR (scope = 1 AND hash = ?2) OR (scope = 2 AND hash = ?3) OR (scope = 5 AND hash = ?4)) LIMIT 1
             """,
             fence.number,
             targetHash,
-            keyHash
+            keyHash,
+            originHash
         )
         if found != nil { return true }
         let hashes = Set(try tags().map(\.hash))
@@ -48,17 +59,21 @@ extension WriteContext {
     }
 
     /// Takes the next number of the sequence and applies an invalidation of responses.
-    func invalidate(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) throws -> Int64 {
+    ///
+    /// - Throws: ``StoreError`` with `busy` when too many removals of prefixes are unfinished: to be tried again once the sweep has come on.
+    func invalidate(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) throws -> Invalidation {
+        if case .prefix(let prefix) = scope {
+            return try invalidate(prefix, keepingForOffline: keepingForOffline, at: now)
+        }
+        return Invalidation(number: try apply(scope, keepingForOffline: keepingForOffline, at: now), scope: scope)
+    }
+
+    private func apply(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) throws -> Int64 {
         switch scope {
         case .all:
-            let number = try nextInvalidation(.all, hash: 0, at: now)
-            if keepingForOffline {
-                try connection.run("UPDATE store SET response_floor = ?1 WHERE id = 1", number)
-                noteFloors(response: number)
-            } else {
-                try removeAll(.response)
-            }
-            return number
+            return try invalidateAll(keepingForOffline: keepingForOffline, at: now)
+        case .prefix(let prefix):
+            return try invalidate(prefix, keepingForOffline: keepingForOffline, at: now).number
         case .tag(let name):
             let tag = TagName(name, state)
             let number = try nextInvalidation(.tag, hash: tag.hash, at: now)
@@ -105,19 +120,9 @@ extension WriteContext {
         noteFloors(response: number, object: number)
     }
 
-    /// Removes every entry of a kind; the bodies go with the sweep.
-    func removeAll(_ kind: EntryKind) throws {
-        try connection.run(
-            "INSERT OR IGNORE INTO garbage (body_id) SELECT body_id FROM entry WHERE kind = ?1 AND body_length > 0",
-            kind.rawValue
-        )
-        try connection.run("DELETE FROM entry WHERE kind = ?1", kind.rawValue)
-        if kind == .response { try removeAllTags() }
-        noteChange(.everything)
-        requestSweep()
-    }
-
     /// Takes the next number of the sequence and logs what it is about.
+    ///
+    /// Every invalidation comes through here, in the transaction that puts it into force.
     func nextInvalidation(_ scope: LogScope, hash: Int64, at now: Timestamp) throws -> Int64 {
         let number = try sequence().last + 1
         try connection.run("UPDATE store SET sequence = ?1 WHERE id = 1", number)

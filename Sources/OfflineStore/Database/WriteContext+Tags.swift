@@ -59,14 +59,6 @@ extension WriteContext {
         try connection.integer("SELECT size FROM entry WHERE id = ?1", entryID) ?? 0
     }
 
-    /// With every response goes every tag.
-    func removeAllTags() throws {
-        try connection.run("DELETE FROM entry_tag")
-        try connection.run("DELETE FROM tag")
-        try connection.run("DELETE FROM tag_invalidation")
-        tagOctets.forgetAll()
-    }
-
     /// The tags of an entry, those of the store's own included.
     func tags(of entryID: Int64) throws -> [TagName] {
         try rows(ofTagsOf: entryID).map(\.tag)

@@ -16,6 +16,8 @@ final class WriteContext {
     private(set) var invalidation: Int64?
     private(set) var responseFloor: Int64?
     private(set) var objectFloor: Int64?
+    private var responseRemoved: Int64?
+    private var objectRemoved: Int64?
     private(set) var claims: [Int64] = []
     private var pardons: [Int64] = []
     /// What changes about the octets under each tag.
@@ -23,6 +25,7 @@ final class WriteContext {
     private var tagsBeyondQuota: [TagName] = []
     private var addsGarbage = false
     private var invalidatesTags = false
+    private var invalidatesEntries = false
     private var reservedID: Int64
     /// What becomes of what is in memory, in order.
     private var changes: [MemoryTier.Change] = []
@@ -76,6 +79,18 @@ final class WriteContext {
         if let response { responseFloor = response }
         if let object { objectFloor = object }
     }
+    func noteRemovals(response: Int64? = nil, object: Int64? = nil) {
+        if let response { responseRemoved = response }
+        if let object { objectRemoved = object }
+    }
+
+    /// Entries of a kind with a smaller sequence number count as not there, as of this point of the transaction.
+    func removalFloor(_ kind: EntryKind) -> Int64 {
+        switch kind {
+        case .response: responseRemoved ?? state.removalFloor(.response)
+        case .object: objectRemoved ?? state.removalFloor(.object)
+        }
+    }
 
     // MARK: Bodies
 
@@ -123,7 +138,14 @@ final class WriteContext {
     }
 
     func requestSweep() { addsGarbage = true }
-    func requestTagSweep() { invalidatesTags = true }
+    func requestTagSweep() {
+        state.mayHavePending.store(true, ordering: .releasing)
+        invalidatesTags = true
+    }
+    func requestEntrySweep() {
+        state.mayHavePending.store(true, ordering: .releasing)
+        invalidatesEntries = true
+    }
     func noteBeyondQuota(_ tag: TagName) { tagsBeyondQuota.append(tag) }
 
     /// Somebody reads a body that was to be removed: its octets cannot be had until the reader ends.
@@ -149,6 +171,8 @@ final class WriteContext {
         memory.reservedID = reservedID
         if let responseFloor { state.responseFloor.store(responseFloor, ordering: .releasing) }
         if let objectFloor { state.objectFloor.store(objectFloor, ordering: .releasing) }
+        if let responseRemoved { state.responseRemoved.store(responseRemoved, ordering: .releasing) }
+        if let objectRemoved { state.objectRemoved.store(objectRemoved, ordering: .releasing) }
         if let tier = state.memory {
             if !invalidations.isEmpty { tier.ring.append(invalidations) }
             tier.apply(changes)
@@ -157,6 +181,7 @@ final class WriteContext {
         state.leases.endClaims(claims)
         if addsGarbage { memory.wantsSweep = true }
         if invalidatesTags { memory.wantsTagSweep = true }
+        if invalidatesEntries { memory.wantsEntrySweep = true }
     }
 
     /// Forgets what a rolled-back transaction noted.

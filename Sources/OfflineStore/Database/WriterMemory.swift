@@ -23,6 +23,11 @@ final class WriterMemory: @unchecked Sendable {
     var wantsTagSweep = true
     /// The hash after which building the filter of keys goes on; `nil` when it is built.
     var filterCursor: Int64?
+    /// The entry after which the sweep of all entries goes on.
+    var entryCursor = Int64.min
+    /// The number of the last invalidation when that sweep was at its beginning.
+    var entryRound: Int64?
+    var wantsEntrySweep = true
     var wantsVacuum = false
     var wantsCheckpoint = false
     /// Above the high-water mark, and not yet below the low one.

@@ -108,6 +108,7 @@ extension CacheManager {
         _ = now()
         let id = entry.id
         return try await core.write { context in
+            guard try context.isThere(id) else { return false }
             try context.connection.run("UPDATE entry SET is_pinned = ?2 WHERE id = ?1", id, isPinned ? 1 : 0)
             return context.connection.changes > 0
         }

@@ -18,7 +18,7 @@ extension CacheManager {
     public func removeExpired(includingOfflineUsable: Bool = false) async throws -> RemovalSummary {
         let now = now()
         if isReadOnly { throw core.readOnlyError }
-        // What was invalidated by its tag a moment ago is found by its row.
+        // What was invalidated by its tag or prefix a moment ago is found by its row.
         try await settle()
         var summary = RemovalSummary()
         while true {
@@ -53,10 +53,7 @@ extension CacheManager {
     @concurrent
     public func removeAll() async throws {
         let now = now()
-        try await core.write(isDurable: true) { context in
-            _ = try context.invalidate(.all, keepingForOffline: false, at: now)
-            try context.removeAll(.object)
-        }
+        try await core.write(isDurable: true) { try $0.removeEverything(at: now) }
         core.changes.publish(StoreChange(.invalidated, .all))
         try await settle()
     }
@@ -110,7 +107,10 @@ extension WriteContext {
     ) throws -> RemovalSummary {
         var summary = RemovalSummary()
         let statement = try connection.prepare(
-            "SELECT id, body_id, body_length, kind, size FROM entry WHERE \(CacheManager.expiredCondition) AND id = ?5"
+            """
+            SELECT id, body_id, body_length, kind, size, sequence, \(PendingInvalidation.state)
+            FROM entry WHERE \(CacheManager.expiredCondition) AND id = ?5
+            """
         )
         for id in ids {
             state.bindExpiry(to: statement, at: now, includingOfflineUsable: includingOfflineUsable)
@@ -120,12 +120,15 @@ extension WriteContext {
                 continue
             }
             let place = EntryPlace(statement)
-            if statement.integer(3) == EntryKind.response.rawValue {
-                summary.responses += 1
-            } else {
-                summary.objects += 1
+            let kind = EntryKind(rawValue: statement.integer(3)) ?? .response
+            // What was gone already is removed, and not by this call.
+            if isThere(kind, sequence: statement.integer(5), pending: statement.integer(6)) {
+                switch kind {
+                case .response: summary.responses += 1
+                case .object: summary.objects += 1
+                }
+                summary.bytes += statement.integer(4)
             }
-            summary.bytes += statement.integer(4)
             statement.reset()
             try remove(place)
         }
@@ -134,13 +137,13 @@ extension WriteContext {
 
     func countResponses(of key: CacheKey) throws -> Int {
         let statement = try connection.prepare(
-            "SELECT key, \(TagInvalidation.state) FROM entry WHERE key_hash = ?1 AND kind = 0"
+            "SELECT key, sequence, \(PendingInvalidation.state) FROM entry WHERE key_hash = ?1 AND kind = 0"
         )
         defer { statement.reset() }
         statement.bind(1, state.hash(key.bytes, .responseKey))
         var count = 0
         while try statement.step() {
-            guard TagInvalidation(statement.integer(1)) != .removed else { continue }
+            guard isThere(.response, sequence: statement.integer(1), pending: statement.integer(2)) else { continue }
             if statement.withOctets(0, { $0.elementsEqual(key.bytes) }) { count += 1 }
         }
         return count

@@ -153,9 +153,10 @@ extension CacheManager {
         return try await core.write(isDurable: true) { context in
             let hash = context.state.hash(octets, .objectKey)
             let statement = try context.connection.prepare(
-                "SELECT id, body_id, body_length, key FROM entry WHERE key_hash = ?1 AND kind = 1"
+                "SELECT id, body_id, body_length, key FROM entry WHERE key_hash = ?1 AND kind = 1 AND sequence >= ?2"
             )
             statement.bind(1, hash)
+            statement.bind(2, context.removalFloor(.object))
             var places: [EntryPlace] = []
             while try statement.step() {
                 if statement.withOctets(3, { $0.elementsEqual(octets) }) { places.append(EntryPlace(statement)) }

@@ -97,51 +97,7 @@ extension CacheManager {
         return try await newest(live.isEmpty ? found : live, at: now)
     }
 
-    /// Removes a key's responses, all variants, as an invalidation: what is being fetched for the key now is not stored
-    /// either.
-    ///
-    /// It is gone, also after a power failure, when this returns.
-    ///
-    /// - Returns: whether there were any.
-    /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
-    @concurrent
-    @discardableResult
-    public func removeResponse(for key: CacheKey) async throws -> Bool {
-        let now = now()
-        let wereThere = try await core.write(isDurable: true) { context in
-            let count = try context.countResponses(of: key)
-            _ = try context.invalidate(.key(key), keepingForOffline: false, at: now)
-            return count > 0
-        }
-        core.changes.publish(StoreChange(.invalidated, .key(key)))
-        return wereThere
-    }
-
-    /// Marks everything stored under a tag as invalidated, in all partitions: it answers only when the origin cannot be reached.
-    ///
-    /// What is being fetched now and carries the tag is not stored either. However many responses have the tag, this takes
-    /// one short transaction, and is in force, also after a power failure, when it returns.
-    ///
-    /// - Parameter tag: compared octet by octet; one that nobody carries is no error.
-    /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
-    @concurrent
-    public func invalidateResponses(tagged tag: String) async throws {
-        try await responses.invalidate(.tag(tag), keepingForOffline: true, at: now())
-    }
-
-    /// Removes everything stored under a tag, in all partitions, offline copies too.
-    ///
-    /// What is being fetched now and carries the tag is not stored either. It is gone, also after a power failure, when this
-    /// returns, and its room has been given back, but for bodies that are being read.
-    ///
-    /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
-    @concurrent
-    public func removeResponses(tagged tag: String) async throws {
-        try await responses.invalidate(.tag(tag), keepingForOffline: false, at: now())
-        try await settle()
-    }
-
-    /// The changes from now on to the stored responses of a key, a target URI or a tag, or to all of them, each after its commit.
+    /// The changes from now on to the stored responses of a key, a target URI, a prefix or a tag, or to all of them, each after its commit.
     ///
     /// They tell that a response was stored, freshened or invalidated by this process, and that looking again is worth while;
     /// not what was evicted or removed because it had expired. A watcher that is slow gets the newest 64. The stream ends when

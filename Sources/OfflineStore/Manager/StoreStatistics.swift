@@ -21,7 +21,7 @@ public struct StoreStatistics: Sendable, Hashable {
     public var expired = 0
     /// Entries that expired but may be used when the network is away.
     public var usableStale = 0
-    /// Entries that were invalidated and kept for offline use; those invalidated by a tag, as far as the sweep has come.
+    /// Entries that were invalidated and kept for offline use.
     public var invalidated = 0
     /// Entries that are kept from eviction.
     public var pinned = 0
@@ -60,7 +60,8 @@ public struct StoreStatistics: Sendable, Hashable {
 extension CacheManager {
     /// The store in numbers, as of now.
     ///
-    /// Counting goes through an index and reads neither heads nor bodies.
+    /// Counting goes through an index and reads neither heads nor bodies; while an invalidation by tag or prefix is being applied
+    /// it reads keys.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -92,19 +93,33 @@ extension CacheManager {
 
 extension StoreStatistics {
     fileprivate mutating func count(_ connection: Connection, _ state: DatabaseState, at now: Timestamp) throws {
+        // Not at its end before the counting is: both see one snapshot.
+        let pending = try connection.prepare("SELECT \(PendingInvalidation.hasSome(state))")
+        defer { pending.reset() }
+        let hasPending = try pending.step() && pending.flag(0)
         let statement = try connection.prepare(
             """
-            SELECT kind, count(*), sum(size), sum(is_pinned),
-                sum(is_invalidated = 1 OR sequence < CASE kind WHEN 0 THEN ?2 ELSE ?3 END),
-                sum(is_invalidated = 1 OR expires_at <= ?1 OR sequence < CASE kind WHEN 0 THEN ?2 ELSE ?3 END),
-                sum(is_usable_stale = 1
-                    AND (is_invalidated = 1 OR expires_at <= ?1 OR sequence < CASE kind WHEN 0 THEN ?2 ELSE ?3 END))
-            FROM entry INDEXED BY entry_by_expiry GROUP BY kind
+            SELECT kind, count(*), sum(size), sum(is_pinned), sum(is_marked), sum(is_marked OR expires_at <= ?1),
+                sum(is_usable_stale = 1 AND (is_marked OR expires_at <= ?1))
+            FROM (
+                SELECT kind, size, is_pinned, is_usable_stale, expires_at, is_invalidated = 1 OR state = 1
+                    OR sequence < CASE kind WHEN 0 THEN ?2 ELSE ?3 END AS is_marked
+                FROM (
+                    SELECT kind, size, is_pinned, is_usable_stale, expires_at, is_invalidated, sequence,
+                        \(hasPending ? PendingInvalidation.state(state) : "0") AS state
+                    FROM entry \(hasPending ? "" : "INDEXED BY entry_by_expiry")
+                    WHERE sequence >= CASE kind WHEN 0 THEN ?4 ELSE ?5 END
+                )
+                WHERE state < 2
+            )
+            GROUP BY kind
             """
         )
         statement.bind(1, now.milliseconds)
         statement.bind(2, state.responseFloor.load(ordering: .acquiring))
         statement.bind(3, state.objectFloor.load(ordering: .acquiring))
+        statement.bind(4, state.removalFloor(.response))
+        statement.bind(5, state.removalFloor(.object))
         while try statement.step() {
             let count = Int(statement.integer(1))
             if statement.integer(0) == EntryKind.response.rawValue { responses = count } else { objects = count }

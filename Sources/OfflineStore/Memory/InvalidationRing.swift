@@ -59,7 +59,8 @@ struct InvalidationSubject: Sendable {
 
     func isConcerned(by record: CommittedInvalidation) -> Bool {
         switch record.scope {
-        case .all: true
+        // A prefix is one of some origin's, and seldom: what it may be about is read again.
+        case .all, .prefix: true
         case .target: record.hash == targetHash
         case .key, .object: record.hash == keyHash
         case .tag: tagHashes.contains(record.hash)

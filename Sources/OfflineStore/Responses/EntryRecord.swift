@@ -29,25 +29,29 @@ struct EntryRecord: Sendable {
     /// A statement that reads entries.
     struct Query: Sendable {
         private let text: String
-        private let textWithoutTags: String
+        private let textWithoutPrefixes: String
+        private let plainText: String
 
         /// - Parameter condition: what follows `WHERE`.
         init(_ condition: String) {
-            text = "SELECT \(columns) \(TagInvalidation.state) FROM entry WHERE \(condition)"
-            textWithoutTags = "SELECT \(columns) 0 FROM entry WHERE \(condition)"
+            text = "SELECT \(columns) \(PendingInvalidation.state) FROM entry WHERE \(condition)"
+            textWithoutPrefixes = "SELECT \(columns) \(PendingInvalidation.byTag) FROM entry WHERE \(condition)"
+            plainText = "SELECT \(columns) 0 FROM entry WHERE \(condition)"
         }
 
-        /// Its text for the schema that a database has.
+        /// Its text for the schema that a database has, and for what is unfinished in it.
         func sql(_ state: DatabaseState) -> String {
-            state.has(DatabaseState.tagSchemaVersion) ? text : textWithoutTags
+            if !state.mayHavePending.load(ordering: .acquiring) { return plainText }
+            if state.has(DatabaseState.sweepSchemaVersion) { return text }
+            return state.has(DatabaseState.tagSchemaVersion) ? textWithoutPrefixes : plainText
         }
     }
 
-    /// From a row of a ``Query``; `nil` when its kind is unknown, or when it was removed by one of its tags and only not swept yet.
+    /// From a row of a ``Query``; `nil` when its kind is unknown, or when it was removed and only not swept yet.
     init?(_ statement: SQLStatement, _ state: DatabaseState) {
         guard let kind = EntryKind(rawValue: statement.integer(1)) else { return nil }
-        let byTag = TagInvalidation(statement.integer(14))
-        if byTag == .removed { return nil }
+        let pending = PendingInvalidation(statement.integer(14))
+        if pending == .removed || statement.integer(4) < state.removalFloor(kind) { return nil }
         let floor =
             switch kind {
             case .response: state.responseFloor.load(ordering: .acquiring)
@@ -57,7 +61,7 @@ struct EntryRecord: Sendable {
         self.kind = kind
         keyHash = statement.integer(2)
         key = statement.octets(3)
-        isInvalidated = statement.flag(5) || statement.integer(4) < floor || byTag == .marked
+        isInvalidated = statement.flag(5) || statement.integer(4) < floor || pending == .marked
         isUsableStale = statement.flag(6)
         isPinned = statement.flag(7)
         storedAt = Timestamp(milliseconds: statement.integer(8))

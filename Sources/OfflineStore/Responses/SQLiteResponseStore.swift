@@ -260,19 +260,9 @@ final class SQLiteResponseStore: ResponseStore {
     func invalidate(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) async throws
         -> InvalidationSequence
     {
-        try core.database().state.observe(now)
-        if core.isReadOnly { throw core.readOnlyError }
-        // Also when it throws: it may be in force and only not promised.
-        defer { changes.publish(StoreChange(.invalidated, scope)) }
-        let operation: @Sendable (WriteContext) throws -> Int64 = {
-            try $0.invalidate(scope, keepingForOffline: keepingForOffline, at: now)
-        }
-        do {
-            return InvalidationSequence(try await core.write(isDurable: true, operation))
-        } catch let error as StoreError where error.code == .damaged {
-            // There is a new, empty database now; the number has to be taken all the same, so that running fills notice.
-            return InvalidationSequence(try await core.write(isDurable: true, operation))
-        }
+        InvalidationSequence(
+            try await core.invalidate(scope, keepingForOffline: keepingForOffline, at: now)
+        )
     }
 }
 

@@ -125,6 +125,7 @@ final class SQLiteResponseWriter: ResponseWriter {
 struct ResponseEntry: Sendable {
     let keyHash: Int64
     let targetHash: Int64
+    let originHash: Int64
     private let source: ResponseDraft
     private let variant: [UInt8]
     private let headContent: [UInt8]
@@ -136,7 +137,9 @@ struct ResponseEntry: Sendable {
         headContent = StoredHeadCodec.content(of: draft.head)
         tags = draft.tagNames(state)
         keyHash = state.hash(draft.key.bytes, .responseKey)
-        targetHash = state.hash(draft.key.components.target.canonicalBytes, .target)
+        let target = draft.key.components.target
+        targetHash = state.hash(target.canonicalBytes, .target)
+        originHash = state.hash(target.originBytes, .origin)
     }
 
     func draft(id: Int64, bodyID: Int64, bodyLength: Int64) -> EntryDraft {
@@ -178,7 +181,12 @@ extension WriteContext {
         _ entry: ResponseEntry,
         freshening entryID: Int64? = nil
     ) throws -> Bool {
-        try isInvalidated(after: fence, keyHash: entry.keyHash, targetHash: entry.targetHash) {
+        try isInvalidated(
+            after: fence,
+            keyHash: entry.keyHash,
+            targetHash: entry.targetHash,
+            originHash: entry.originHash
+        ) {
             try entry.tags + (entryID.map { try tags(of: $0) } ?? [])
         }
     }

@@ -119,6 +119,7 @@ extension Oracle {
         switch scope {
         case .all: return true
         case .target(let uri): return uri == resource.uri
+        case .prefix(let uri): return resource.uri.hasPrefix(uri)
         case .tag(let tag):
             // An error of the resource is in none of its groups.
             return world.configuration.options.usesCacheGroups && entry.fields[.groups] != nil

@@ -165,6 +165,9 @@ final class Simulation: @unchecked Sendable {
         case 3, 4, 5:
             guard let target else { return }
             scope = .key(CacheKey(target: target))
+        case 6:
+            guard let target else { return }
+            scope = .prefix(TargetPrefix(target))
         default:
             guard let target else { return }
             scope = .target(target)

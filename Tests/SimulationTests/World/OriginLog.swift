@@ -79,6 +79,7 @@ struct Invalidation {
 
     enum Scope {
         case target(String)
+        case prefix(String)
         case tag(String)
         case key(resource: String, principal: String?)
         case all

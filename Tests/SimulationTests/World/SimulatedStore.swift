@@ -130,6 +130,7 @@ extension World {
         case .all: .all
         case .tag(let tag): .tag(tag)
         case .target(let target): .target(target.uri)
+        case .prefix(let prefix): .prefix(prefix.uri)
         case .key(let key): .key(resource: key.components.target.uri, principal: "\(key.components.partition)")
         }
     }

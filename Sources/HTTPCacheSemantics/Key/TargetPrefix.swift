@@ -1,0 +1,95 @@
+/// What a group of target URIs begins with: what a purge by prefix goes by.
+///
+/// It covers the targets of the same scheme, host and port whose path and query, as they are sent, begin with its own, octet by octet. A target always has
+/// a path, so the authority is whole: a prefix without a path covers all of its origin and nothing of another one. Nothing but the octets counts:
+/// `/img` covers `/img`, `/img/a` and `/images`; end it in `/`, `?` or `=` where only whole parts are meant.
+///
+/// ```swift
+/// let images = try TargetPrefix("https://a.example/img/")
+/// images.covers(try TargetURI("https://a.example/img/a.png?w=1"))  // true
+/// images.covers(try TargetURI("https://a.example/img"))            // false
+///
+/// let pages = try TargetPrefix("https://a.example/list?page=")
+/// pages.covers(try TargetURI("https://a.example/list?page=12"))    // true
+///
+/// let origin = try TargetPrefix("https://a.example")
+/// origin.covers(try TargetURI("https://a.example.evil/"))          // false
+/// ```
+public struct TargetPrefix: Sendable, Hashable {
+    /// `http` or `https`.
+    public let scheme: String
+    /// Lower-case host: a name, an IPv4 address, or an IPv6 address in brackets.
+    public let host: String
+    /// The port, the scheme's default where the text named none.
+    public let port: UInt16
+    /// What path and query begin with; never empty: `/` where the text had no path.
+    public let requestTarget: String
+
+    /// Parses an absolute URI as ``TargetURI/init(_:)`` does: with the same percent-encoding, and without the fragment.
+    ///
+    /// An escape that is not whole is none: the `%` of `/a%2` is percent-encoded, as it is in a target.
+    ///
+    /// - Throws: ``TargetURIError``, as ``TargetURI/init(_:)`` does.
+    public init(_ text: String) throws {
+        self.init(try TargetURI(text))
+    }
+
+    /// Of all targets that begin with this one, itself among them.
+    public init(_ target: TargetURI) {
+        scheme = target.scheme
+        host = target.host
+        port = target.port
+        requestTarget = target.requestTarget
+    }
+
+    /// Whether a target begins with it.
+    public func covers(_ target: TargetURI) -> Bool {
+        guard target.port == port, target.scheme == scheme, target.host == host else { return false }
+        let path = target.path.utf8
+        let own = requestTarget.utf8[...]
+        if own.count <= path.count { return path.starts(with: own) }
+        guard own.starts(with: path) else { return false }
+        // A path holds no `?`, so what follows the path here can only be the query.
+        let rest = own.dropFirst(path.count)
+        guard rest.first == UInt8(ascii: "?"), let query = target.query else { return false }
+        return query.utf8.starts(with: rest.dropFirst())
+    }
+
+    /// Whether a key's target begins with it, in whatever partition and method class.
+    public func covers(_ key: CacheKey) -> Bool { covers(key.components.target) }
+
+    /// Whether there may be a target that both cover.
+    public func overlaps(_ other: TargetPrefix) -> Bool {
+        guard other.port == port, other.scheme == scheme, other.host == host else { return false }
+        return includes(other) || other.includes(self)
+    }
+
+    /// Whether it covers all that another one covers.
+    package func includes(_ other: TargetPrefix) -> Bool {
+        other.port == port && other.scheme == scheme && other.host == host
+            && other.requestTarget.utf8.starts(with: requestTarget.utf8)
+    }
+
+    /// The shortest target that it covers.
+    private var target: TargetURI {
+        let question = requestTarget.firstIndex(of: "?")
+        return TargetURI(
+            scheme: scheme,
+            host: host,
+            port: port,
+            path: String(requestTarget[..<(question ?? requestTarget.endIndex)]),
+            query: question.map { String(requestTarget[requestTarget.index(after: $0)...]) }
+        )
+    }
+
+    /// The whole prefix, default port left out.
+    public var uri: String { target.uri }
+
+    /// The prefix for people: values of parameters whose names tell of a secret are replaced, as in ``TargetURI/redacted``.
+    public var redacted: String { target.redacted }
+}
+
+extension TargetPrefix: CustomStringConvertible {
+    /// ``redacted``.
+    public var description: String { redacted }
+}

@@ -1,0 +1,90 @@
+import GRDB
+import GRDBSQLite
+import HTTPCacheSemantics
+import Synchronization
+
+/// What invalidations of tags and prefixes, whose sweep is not finished, say of an entry.
+///
+/// It is read with the entry, in the same snapshot: right at once, in every process, after a crash, and however many entries they are about.
+enum PendingInvalidation: Sendable {
+    case none
+    case marked
+    case removed
+
+    /// From the column ``state`` or one like it.
+    init(_ value: Int64) {
+        self = value == 0 ? .none : value >= 2 ? .removed : .marked
+    }
+
+    /// A column for an entry: 0, or 1 when it is marked, or 2 or more when it is removed.
+    static let state = "max(\(byTag), \(byPrefix))"
+
+    /// The column for the schema that a database has.
+    static func state(_ state: DatabaseState) -> String {
+        if state.has(DatabaseState.sweepSchemaVersion) { return self.state }
+        return state.has(DatabaseState.tagSchemaVersion) ? byTag : "0"
+    }
+
+    /// An expression that tells whether anything is unfinished, for the schema that a database has.
+    static func hasSome(_ state: DatabaseState) -> String {
+        let tags = "EXISTS (SELECT 1 FROM tag_invalidation)"
+        if state.has(DatabaseState.sweepSchemaVersion) {
+            return tags + " OR EXISTS (SELECT 1 FROM prefix_invalidation)"
+        }
+        return state.has(DatabaseState.tagSchemaVersion) ? tags : "0"
+    }
+
+    /// The first question is not about the entry and is asked once per statement. The order of the join is fixed: an entry has at
+    /// most 64 tags, and there may be any number of unfinished invalidations.
+    static let byTag = """
+        CASE WHEN NOT EXISTS (SELECT 1 FROM tag_invalidation) THEN 0 ELSE coalesce((
+            SELECT max((i.removed > entry.sequence) * 2 + (i.marked > entry.sequence))
+            FROM entry_tag t CROSS JOIN tag_invalidation i ON i.tag_id = t.tag_id WHERE t.entry_id = entry.id
+        ), 0) END
+        """
+
+    /// At most ``limit`` comparisons, and mostly none: an object's key is no response's, whatever its octets.
+    static let byPrefix = """
+        CASE WHEN NOT EXISTS (SELECT 1 FROM prefix_invalidation) THEN 0 ELSE coalesce((
+            SELECT max(1 + p.is_removal) FROM prefix_invalidation p
+            WHERE p.sequence > entry.sequence AND entry.kind = 0 AND prefix_covers(p.prefix, entry.key)
+        ), 0) END
+        """
+
+    /// Unfinished invalidations of prefixes at a time: every reading compares with all of them.
+    static let limit = 64
+
+    /// Gives a connection the function that compares a prefix with a key. Every connection that asks for ``state`` needs it.
+    static func addFunction(to database: Database) throws {
+        guard let pointer = database.sqliteConnection else { return }
+        let code = sqlite3_create_function_v2(
+            pointer,
+            "prefix_covers",
+            2,
+            SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
+            nil,
+            { context, count, values in
+                guard count == 2, let values else { return }
+                func octets(_ index: Int) -> UnsafeRawBufferPointer {
+                    let start = sqlite3_value_blob(values[index])
+                    return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(values[index])))
+                }
+                sqlite3_result_int(context, TargetPrefix.covers(prefix: octets(0), key: octets(1)) ? 1 : 0)
+            },
+            nil,
+            nil,
+            nil
+        )
+        guard code == SQLITE_OK else { throw SQLiteFailure(code: code, connection: pointer) }
+    }
+}
+
+extension DatabaseState {
+    /// Entries of a kind with a smaller sequence number count as not there.
+    func removalFloor(_ kind: EntryKind) -> Int64 {
+        switch kind {
+        case .response: responseRemoved.load(ordering: .acquiring)
+        case .object: objectRemoved.load(ordering: .acquiring)
+        }
+    }
+}

@@ -1,0 +1,186 @@
+import HTTPCache
+import HTTPCacheSemantics
+
+/// Invalidations of many entries at a time: in force with their commit, applied to the rows by a sweep over all entries.
+extension WriteContext {
+    /// Invalidates every response.
+    ///
+    /// - Returns: the invalidation's number.
+    func invalidateAll(keepingForOffline: Bool, at now: Timestamp) throws -> Int64 {
+        let number = try nextInvalidation(.all, hash: 0, at: now)
+        if keepingForOffline {
+            try connection.run("UPDATE store SET response_floor = ?1 WHERE id = 1", number)
+            noteFloors(response: number)
+            try connection.run("DELETE FROM prefix_invalidation WHERE is_removal = 0")
+        } else {
+            try connection.run("UPDATE store SET response_removed = ?1 WHERE id = 1", number)
+            noteRemovals(response: number)
+            noteChange(.everything)
+            // Whatever they are about is gone.
+            try connection.run("DELETE FROM prefix_invalidation")
+            try connection.run("DELETE FROM tag_invalidation")
+            memory.tagCursor = .min
+            requestEntrySweep()
+        }
+        return number
+    }
+
+    /// Removes every response and every object.
+    func removeEverything(at now: Timestamp) throws {
+        let number = try invalidateAll(keepingForOffline: false, at: now)
+        try connection.run("UPDATE store SET object_removed = ?1 WHERE id = 1", number)
+        noteRemovals(object: number)
+    }
+
+    /// Notes an invalidation of all targets with a prefix.
+    ///
+    /// Beyond ``PendingInvalidation/limit`` that are unfinished, those that keep what is stored become one of everything, which is nothing to
+    /// compare with. Removals cannot: what was not meant would be lost.
+    func invalidate(_ prefix: TargetPrefix, keepingForOffline: Bool, at now: Timestamp) throws -> Invalidation {
+        try forgetPrefixes(within: prefix, keepingForOffline: keepingForOffline)
+        func isFull() throws -> Bool {
+            let count = try connection.integer("SELECT count(*) FROM prefix_invalidation") ?? 0
+            return count >= PendingInvalidation.limit
+        }
+        var scope = InvalidationScope.prefix(prefix)
+        if try isFull() {
+            let removals = try connection.integer("SELECT count(*) FROM prefix_invalidation WHERE is_removal = 1") ?? 0
+            if removals >= PendingInvalidation.limit, !keepingForOffline {
+                throw StoreError(
+                    code: .busy,
+                    message:
+                        "Responses are being removed by \(removals) prefixes at a time, and there is room for no more. "
+                        + "Try again in a moment, or remove everything."
+                )
+            }
+            let number = try invalidateAll(keepingForOffline: true, at: now)
+            scope = .all
+            if keepingForOffline { return Invalidation(number: number, scope: scope) }
+        }
+        let number = try nextInvalidation(.prefix, hash: state.hash(prefix.originBytes, .origin), at: now)
+        let statement = try connection.prepare(
+            "INSERT INTO prefix_invalidation (sequence, prefix, is_removal) VALUES (?1, ?2, ?3)"
+        )
+        statement.bind(1, number)
+        statement.bind(2, prefix.canonicalBytes)
+        statement.bind(3, !keepingForOffline)
+        try statement.run()
+        requestEntrySweep()
+        return Invalidation(number: number, scope: scope)
+    }
+
+    /// Forgets unfinished invalidations that the next one of a prefix includes.
+    private func forgetPrefixes(within prefix: TargetPrefix, keepingForOffline: Bool) throws {
+        let statement = try connection.prepare(
+            "SELECT sequence, prefix FROM prefix_invalidation WHERE is_removal <= ?1"
+        )
+        statement.bind(1, !keepingForOffline)
+        var numbers: [Int64] = []
+        while try statement.step() {
+            if let other = TargetPrefix(canonicalBytes: statement.octets(1)), prefix.includes(other) {
+                numbers.append(statement.integer(0))
+            }
+        }
+        statement.reset()
+        for number in numbers { try connection.run("DELETE FROM prefix_invalidation WHERE sequence = ?1", number) }
+    }
+
+    /// What a step of the sweep did.
+    struct SweepStep {
+        /// Rows removed.
+        var removed = 0
+        /// Whether there is nothing more to do.
+        var isDone = false
+    }
+
+    /// Rows looked at in one step.
+    private static let scanCount: Int64 = 2048
+
+    /// Applies unfinished removals of everything, and unfinished invalidations of prefixes, to some entries.
+    ///
+    /// One round over the table is for all that are in force at its beginning; those that come meanwhile have another one. Entries that
+    /// come meanwhile have larger numbers than any of them.
+    ///
+    /// - Parameter count: entries to change at most.
+    func sweepEntries(atMost count: Int) throws -> SweepStep {
+        guard try hasPendingRemovalOfAll() || connection.integer("SELECT 1 FROM prefix_invalidation LIMIT 1") != nil
+        else {
+            return SweepStep(isDone: true)
+        }
+        if memory.entryRound == nil {
+            memory.entryRound = try sequence().last
+            memory.entryCursor = .min
+        }
+        let statement = try connection.prepare(
+            """
+            SELECT id, body_id, body_length, kind, sequence, is_invalidated, \(PendingInvalidation.byPrefix)
+            FROM entry WHERE id > ?1 ORDER BY id LIMIT ?2
+            """
+        )
+        statement.bind(1, memory.entryCursor)
+        statement.bind(2, Self.scanCount)
+        var seen: Int64 = 0
+        var octets: Int64 = 0
+        var marks: [Int64] = []
+        var removals: [EntryPlace] = []
+        // Octets too: where content is overwritten, each of them goes to the log.
+        while marks.count + removals.count < count, octets < state.limits.transaction, try statement.step() {
+            seen += 1
+            memory.entryCursor = statement.integer(0)
+            let pending = PendingInvalidation(statement.integer(6))
+            let kind = EntryKind(rawValue: statement.integer(3)) ?? .response
+            if pending == .removed || statement.integer(4) < removalFloor(kind) {
+                removals.append(EntryPlace(statement))
+                octets += min(statement.integer(2), Int64(StoreLimits.chunkLength))
+            } else if pending == .marked, !statement.flag(5) {
+                marks.append(statement.integer(0))
+            }
+        }
+        let isAtEnd = seen < Self.scanCount && marks.count + removals.count < count && octets < state.limits.transaction
+        statement.reset()
+        for id in marks { try connection.run("UPDATE entry SET is_invalidated = 1 WHERE id = ?1", id) }
+        for place in removals { try remove(place) }
+        if isAtEnd { try endRound() }
+        return SweepStep(removed: removals.count)
+    }
+
+    /// What was in force at the beginning of the round has reached every row.
+    private func endRound() throws {
+        guard let last = memory.entryRound else { return }
+        memory.entryRound = nil
+        try connection.run("DELETE FROM prefix_invalidation WHERE sequence <= ?1", last)
+        // Nothing is left below them: so that the next opening has nothing to look for.
+        try connection.run("UPDATE store SET response_removed = 0 WHERE id = 1 AND response_removed <= ?1", last)
+        try connection.run("UPDATE store SET object_removed = 0 WHERE id = 1 AND object_removed <= ?1", last)
+    }
+
+    private func hasPendingRemovalOfAll() throws -> Bool {
+        try connection.integer("SELECT 1 FROM store WHERE id = 1 AND response_removed + object_removed > 0") != nil
+    }
+
+    /// Whether there may be rows that count as gone already: what to remove first when room is needed.
+    func hasPendingRemovals() throws -> Bool {
+        try hasPendingRemovalOfAll()
+            || connection.integer("SELECT 1 FROM prefix_invalidation WHERE is_removal = 1 LIMIT 1") != nil
+    }
+
+    /// Whether an entry is there, as everybody sees it.
+    ///
+    /// - Parameters:
+    ///   - sequence: its number.
+    ///   - pending: the column ``PendingInvalidation/state``.
+    func isThere(_ kind: EntryKind, sequence: Int64, pending: Int64) -> Bool {
+        sequence >= removalFloor(kind) && PendingInvalidation(pending) != .removed
+    }
+
+    /// Whether an entry is there, as everybody sees it.
+    func isThere(_ id: Int64) throws -> Bool {
+        let statement = try connection.prepare(
+            "SELECT kind, sequence, \(PendingInvalidation.state) FROM entry WHERE id = ?1"
+        )
+        defer { statement.reset() }
+        statement.bind(1, id)
+        guard try statement.step(), let kind = EntryKind(rawValue: statement.integer(0)) else { return false }
+        return isThere(kind, sequence: statement.integer(1), pending: statement.integer(2))
+    }
+}
