@@ -21,7 +21,12 @@ struct Connection {
         guard pointer != nil else {
             throw StoreError(code: .closed, message: "The store has been closed. Open it again to go on.")
         }
-        return SQLStatement(try database.cachedStatement(sql: sql))
+        do {
+            return SQLStatement(try database.cachedStatement(sql: sql))
+        } catch let error as DatabaseError {
+            // Preparing reads the schema; the connection knows whether it was the disk that failed.
+            throw SQLiteFailure(code: error.extendedResultCode.rawValue, connection: pointer)
+        }
     }
 
     /// Runs a statement that answers with nothing.

@@ -40,7 +40,8 @@ enum StoreOpening {
                 switch content {
                 case .store(let number):
                     try core.openCurrent(number, now: now)
-                case .unnamed(let databases):
+                case .unnamed(let all):
+                    let databases = try all.filter { try !removeUnfinished(folder.databasePath($0)) }
                     if let last = try databases.last(where: { try isOurs(folder.databasePath($0)) }) {
                         try folder.setCurrent(last)
                         try core.openCurrent(last, now: now)
@@ -132,6 +133,21 @@ enum StoreOpening {
             try FileStatus(path: path + "-journal")?.size ?? 0 == 0
         else { return }
         throw notAStore(folder, "'\(path)' is no database, and no file 'CURRENT' says that it was one")
+    }
+
+    /// Removes a database whose making was cut short: nothing was ever stored in it.
+    ///
+    /// A database that was used is in WAL mode, so it is not empty and has no journal.
+    private static func removeUnfinished(_ path: String) throws -> Bool {
+        let hasLog = try FileStatus(path: path + "-wal")?.size ?? 0 > 0
+        let isEmpty = try FileStatus(path: path)?.size == 0 && !hasLog
+        let hasJournal = try FileStatus(path: path + "-journal")?.size ?? 0 > 0
+        guard try isEmpty || (hasJournal && !hasLog && isOurs(path)) else { return false }
+        // The journal goes last: without it the rest could be taken for whole.
+        for ending in ["-wal", "-shm", "", "-journal"] {
+            guard unlink(path + ending) == 0 || errno == ENOENT else { throw SystemFailure("remove", path + ending) }
+        }
+        return true
     }
 
     private static func isOurs(_ path: String) throws -> Bool {
