@@ -36,6 +36,10 @@ enum DatabaseOpening {
         configuration.prepareDatabase { database in
             try persistLog(database)
             let connection = Connection(database)
+            // SQLite opens a file to read it when it cannot be opened to write it, for want of a descriptor too, and for as long as it is open.
+            if let pointer = connection.pointer, sqlite3_db_readonly(pointer, "main") != 0 {
+                throw SQLiteFailure(code: SQLITE_CANTOPEN, message: "it could be opened for reading alone")
+            }
             try connection.run("PRAGMA page_size = 8192")
             try connection.run("PRAGMA wal_autocheckpoint = 0")
             try connection.run("PRAGMA synchronous = NORMAL")
