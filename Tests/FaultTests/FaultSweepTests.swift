@@ -23,11 +23,11 @@ import Testing
                 Case(error: "ENOSPC", stride: 29),
                 Case(error: "EIO", stride: 41),
                 Case(error: "EROFS", stride: 67),
-                Case(error: "EMFILE", stride: 5),
+                Case(error: "EMFILE", stride: 2),
                 Case(error: "ENOSPC", length: 40, stride: 53),
                 Case(error: "EIO", length: 40, stride: 83),
                 Case(error: "EIO", stride: 47, isOld: true),
-                Case(error: "EMFILE", length: 10, stride: 7, isOld: true),
+                Case(error: "EMFILE", length: 5, stride: 2, isOld: true),
                 Case(mode: "short", error: "ENOSPC", length: 3, stride: 37),
             ]
         }

@@ -34,10 +34,19 @@ package struct Content: Hashable, Sendable {
         return buffer.getSlice(at: 0, length: length) ?? ByteBuffer()
     }
 
-    /// The octets as letters, for what is stored as text.
+    /// As many letters, for what is stored as text.
     package var text: String {
-        String(decoding: octets.readableBytesView.map { UInt8(ascii: "@") + ($0 & 0x1f) }, as: UTF8.self)
+        var letters: [UInt8] = []
+        letters.reserveCapacity(length + Self.letters.count + 48)
+        while letters.count < length {
+            letters += Array("\(seed).\(letters.count).".utf8)
+            letters += Self.letters
+        }
+        letters.removeLast(letters.count - length)
+        return String(decoding: letters, as: UTF8.self)
     }
+
+    private static let letters = Array(noise.readableBytesView).map { UInt8(ascii: "@") + ($0 & 0x1f) }
 
     private static let noise: ByteBuffer = {
         var random = SeededRandom(seed: 7)

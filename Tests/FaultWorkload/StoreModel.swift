@@ -47,7 +47,10 @@ package struct StoreModel: Sendable {
 
     /// It is known to have happened.
     package mutating func acknowledged(_ operation: Operation, _ certain: [Place: Set<Version?>]) {
-        if operation.isDurable {
+        // What was removed by its name and was not there is no commit.
+        var isCommit = true
+        if case .removeObject = operation { isCommit = !certain.isEmpty }
+        if operation.isDurable, isCommit {
             former = [:]
         } else {
             for (place, _) in certain { former[place, default: []].formUnion(possible[place] ?? []) }

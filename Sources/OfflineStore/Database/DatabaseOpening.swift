@@ -121,8 +121,9 @@ enum DatabaseOpening {
         try queue.writeWithoutTransaction { database in
             let connection = Connection(database)
             try connection.run("PRAGMA synchronous = FULL")
-            try connection.run("BEGIN IMMEDIATE")
-            // This one writes, and makes the file: on its own it would leave a database of nobody's.
+            // Not yet for writing: that makes the first page, which fixes whether pages can be given back.
+            try connection.run("BEGIN")
+            // This one writes. On its own it would leave a database that is nobody's.
             try connection.run("PRAGMA auto_vacuum = INCREMENTAL")
             try connection.run("PRAGMA application_id = \(Migrations.applicationID)")
             for step in Migrations.all { try apply(step, connection) }
