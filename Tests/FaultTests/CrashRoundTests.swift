@@ -61,7 +61,14 @@ import Testing
             while !isOver {
                 var store = StoreInRounds(folder: try TemporaryFolder(), kind: .alone)
                 let worker = WorkerProcess(
-                    "load", store.path, "\(seed)", "16", "1", "\(store.kind.budget)", mode, "\(at)"
+                    "load",
+                    store.path,
+                    "\(seed)",
+                    "16",
+                    "1",
+                    "\(store.kind.budget)",
+                    mode,
+                    "\(at)"
                 )
                 let ending = try await worker.run()
                 isOver = ending.signal != 9

@@ -24,7 +24,7 @@ struct WorkerProcess: Sendable {
     ///
     /// - Parameter secondsWithoutALine: after so much silence it counts as hanging, and is killed.
     func run(
-        secondsWithoutALine: Int = 60,
+        secondsWithoutALine: Int = 120,
         until judge: @escaping @Sendable (Int) -> Int? = { _ in nil }
     ) async throws -> Ending {
         let path = try Self.path

@@ -100,7 +100,9 @@ package struct StoreModel: Sendable {
         var fitting: Set<Version?> = []
         for case var candidate? in known {
             guard candidate.content == version.content, candidate.freshened == version.freshened else { continue }
-            guard candidate.isMarked == version.isMarked || (tolerance.mayDistrust && version.isMarked) else { continue }
+            guard candidate.isMarked == version.isMarked || (tolerance.mayDistrust && version.isMarked) else {
+                continue
+            }
             candidate.isMarked = version.isMarked
             fitting.insert(candidate)
         }

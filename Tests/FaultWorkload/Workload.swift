@@ -17,7 +17,12 @@ package enum Workload {
         case 16..<21: return .removeObject(object)
         case 21..<36: return .setResponse(response, content, tags: tags)
         case 36..<56:
-            return .fill(response, content, tags: tags, piece: [1000, 16_384, 70_000].randomElement(using: &random) ?? 1)
+            return .fill(
+                response,
+                content,
+                tags: tags,
+                piece: [1000, 16_384, 70_000].randomElement(using: &random) ?? 1
+            )
         case 56..<60: return .abandon(response, content)
         case 60..<66: return .freshen(response, number + 1)
         case 66..<71: return .invalidateKey(response, isKept: isKept)
@@ -40,7 +45,7 @@ package enum Workload {
         case 30..<32: 65_536
         case 32..<34: 65_537
         case 34..<39: .random(in: 70_000..<300_000, using: &random)
-        default: .random(in: 4 << 20 ..< 6 << 20, using: &random)
+        default: .random(in: 4 << 20..<6 << 20, using: &random)
         }
     }
 
@@ -48,7 +53,9 @@ package enum Workload {
     package static func tour(seed: UInt64) -> [Operation] {
         let responses = (0..<4).map { Place(lane: 0, kind: .response, index: $0) }
         let object = Place(lane: 0, kind: .object, index: 0)
-        func content(_ number: UInt64, _ length: Int) -> Content { Content(seed: seed &* 100 &+ number, length: length) }
+        func content(_ number: UInt64, _ length: Int) -> Content {
+            Content(seed: seed &* 100 &+ number, length: length)
+        }
         return [
             .setObject(object, content(1, 900)),
             .setResponse(responses[0], content(2, 2000), tags: [1]),

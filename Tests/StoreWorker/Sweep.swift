@@ -164,7 +164,9 @@ private struct Round {
 
     private mutating func check(_ error: StoreError, _ what: String) {
         let expected: [StoreError.Code] = [.io, .full, .unwritable, .busy]
-        if !expected.contains(error.code) { findings.append("\(what) failed with \(error.code): \(error) \(error.cause.map { "\($0)" } ?? "")") }
+        if !expected.contains(error.code) {
+            findings.append("\(what) failed with \(error.code): \(error) \(error.cause.map { "\($0)" } ?? "")")
+        }
     }
 
     private mutating func perform(_ operations: [FaultWorkload.Operation], on store: CacheManager) async throws {

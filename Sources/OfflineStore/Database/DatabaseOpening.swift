@@ -86,7 +86,7 @@ enum DatabaseOpening {
     private static func open(_ path: String, _ configuration: GRDB.Configuration) throws -> DatabaseQueue {
         do {
             return try DatabaseQueue(path: path, configuration: configuration)
-        } catch where SQLiteFailure(error)?.isDamage == true {
+        } catch  where SQLiteFailure(error)?.isDamage == true {
             // SQLite has one word for both, and the connection that could tell is closed: a second one looks, and then it is tried again.
             try DatabaseHeader.examineSchema(of: path)
             return try DatabaseQueue(path: path, configuration: configuration)
