@@ -9,12 +9,12 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build run test simulate crash mutants fuzz benchmark lint format clean
+.PHONY: help setup build run test simulate crash mutants fuzz benchmark benchmark-store lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
 	@echo
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## Install what the build needs and is missing here (Debian, Ubuntu)
 	@scripts/setup
@@ -39,6 +39,9 @@ fuzz: ## Run every fuzzer for SECONDS each (60)
 
 benchmark: ## Measure decisions, keys and parsers, side by side with their limits
 	@scripts/benchmark
+
+benchmark-store: ## Measure the store beside C, diskcache and requests-cache
+	@scripts/benchmark-store
 
 mutants: ## Break rules on purpose and see their tests fail; takes half an hour
 	@scripts/mutants

@@ -20,10 +20,12 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
 
     @Test func aFlippedOctetInABodyIsAMissAndCounted() async throws {
-        let store = try await openStore(folder.store, clock: clock)
+        var store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/x")
         try await store.store(draft(key, at: clock.now()), "the body")
+        try await store.close()
         try runSQL(database, "UPDATE chunk SET data = CAST('the bodY' AS BLOB)")
+        store = try await openStore(folder.store, clock: clock)
         #expect(try await store.text(of: key) == nil)
         #expect(try await store.statistics().damagedReads == 1)
         try await store.store(draft(key, at: clock.now()), "anew")
@@ -32,9 +34,12 @@ import Testing
     }
 
     @Test func damageInALaterChunkMakesTheStreamThrow() async throws {
-        let store = try await openStore(folder.store, clock: clock)
-        let stored = try #require(try await store.store(draft(try cacheKey("/x"), at: clock.now()), [pattern(200_000)]))
+        var store = try await openStore(folder.store, clock: clock)
+        try await store.store(draft(try cacheKey("/x"), at: clock.now()), [pattern(200_000)])
+        try await store.close()
         try runSQL(database, "UPDATE chunk SET data = substr(data, 1, 65535) || x'00' WHERE id & 65535 = 2")
+        store = try await openStore(folder.store, clock: clock) { $0.memoryBudget = 0 }
+        let stored = try #require(try await store.responses.lookup(try cacheKey("/x")).first)
         let stream = try #require(try await store.responses.openBody(of: stored))
         var count = 0
         let code = await code { for try await _ in stream { count += 1 } }
@@ -51,11 +56,13 @@ import Testing
         "UPDATE chunk SET checksum = checksum + 1",
     ])
     func damageToARowIsAMiss(_ sql: String) async throws {
-        let store = try await openStore(folder.store, clock: clock)
+        var store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/x")
         try await store.store(draft(key, at: clock.now()), "the body")
         try await store.setObject("value", forKey: "n")
+        try await store.close()
         try runSQL(database, sql)
+        store = try await openStore(folder.store, clock: clock)
         #expect(try await store.text(of: key) == nil)
         #expect(try await store.object(String.self, forKey: "n") == nil)
         for try await entry in store.entries() { _ = try await store.body(of: entry) }

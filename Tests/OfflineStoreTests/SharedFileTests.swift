@@ -22,6 +22,7 @@ import Testing
         func openingAgainDoesNotLetGoOfTheLocks(_ isReader: Bool) async throws {
             let store = try await openStore(folder.store, clock: clock)
             try await store.setObject(1, forKey: "n")
+            try await store.settle()
             let before = try locks(folder.store + "/0001.sqlite")
             if isReader {
                 try await openReadOnly(folder.store, clock: clock).close()

@@ -1,6 +1,8 @@
 public import HTTPCacheSemantics
 
 /// A response in a store: its head, and the name of its body.
+///
+/// Two are equal when head and body are; what of it is in memory makes no difference.
 public struct StoredResponse: Sendable, Hashable, Identifiable {
     /// The store's number for it; never used twice in one store.
     public let id: Int64
@@ -14,6 +16,8 @@ public struct StoredResponse: Sendable, Hashable, Identifiable {
     public let bodyLength: Int64
     /// When it was first stored.
     public let storedAt: Timestamp
+    /// What of it is in memory; `nil` when nothing but the head is.
+    public var content: ResidentContent?
 
     /// A stored response, as a store makes it.
     public init(
@@ -22,7 +26,8 @@ public struct StoredResponse: Sendable, Hashable, Identifiable {
         head: StoredResponseHead,
         bodyID: Int64,
         bodyLength: Int64,
-        storedAt: Timestamp
+        storedAt: Timestamp,
+        content: ResidentContent? = nil
     ) {
         self.id = id
         self.key = key
@@ -30,6 +35,20 @@ public struct StoredResponse: Sendable, Hashable, Identifiable {
         self.bodyID = bodyID
         self.bodyLength = bodyLength
         self.storedAt = storedAt
+        self.content = content
+    }
+
+    /// Whether head and body are the same.
+    public static func == (lhs: Self, rhs: Self) -> Bool {
+        lhs.id == rhs.id && lhs.bodyID == rhs.bodyID && lhs.bodyLength == rhs.bodyLength && lhs.storedAt == rhs.storedAt
+            && lhs.key == rhs.key && lhs.head == rhs.head
+    }
+
+    /// By its numbers.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(id)
+        hasher.combine(bodyID)
+        hasher.combine(key)
     }
 }
 

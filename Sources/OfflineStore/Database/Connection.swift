@@ -1,32 +1,68 @@
 import GRDB
 import GRDBSQLite
 
-/// One of GRDB's connections, lent for the time of one access, with its prepared statements.
+/// One of GRDB's connections, with prepared statements of its own.
 ///
-/// GRDB opens, guards and closes connections and keeps the statements; stepping them goes straight to SQLite, because a lookup is
-/// to take microseconds.
-struct Connection {
-    let database: Database
+/// GRDB opens, configures and closes connections. Preparing and stepping goes straight to SQLite, because a lookup is to take
+/// microseconds.
+///
+/// Not sendable: whoever owns it sees that one thread at a time uses it.
+final class Connection {
+    private var handle: OpaquePointer?
+    private var statements: [String: SQLStatement] = [:]
+    /// The first few statements: comparing a text with itself takes a moment, and hashing it many.
+    private var first: [(sql: String, statement: SQLStatement)] = []
+    private static let firstLimit = 8
 
-    init(_ database: Database) {
-        self.database = database
+    /// The connection while it is open.
+    var pointer: OpaquePointer? { handle }
+
+    /// - Parameter isTakenOver: it is used beside GRDB from now on, on any thread: GRDB, which would watch its transactions, is told no more
+    ///   of them.
+    init(_ database: Database, isTakenOver: Bool = false) {
+        handle = database.sqliteConnection
+        guard isTakenOver, let handle else { return }
+        sqlite3_commit_hook(handle, nil, nil)
+        sqlite3_rollback_hook(handle, nil, nil)
+        sqlite3_update_hook(handle, nil, nil)
     }
 
-    var pointer: OpaquePointer? { database.sqliteConnection }
+    deinit { finalizeStatements() }
+
+    /// Lets go of the statements; to be called before GRDB closes the connection. Whatever comes after throws.
+    func close() {
+        finalizeStatements()
+        handle = nil
+    }
+
+    private func finalizeStatements() {
+        guard handle != nil else { return }
+        for statement in first.map(\.statement) + statements.values { statement.finalize() }
+        first = []
+        statements = [:]
+    }
 
     /// The prepared statement for a text, ready to be bound.
     ///
     /// Not to be asked for again while it is stepped.
     func prepare(_ sql: String) throws -> SQLStatement {
-        guard pointer != nil else {
+        for (known, statement) in first where known == sql {
+            statement.reset()
+            return statement
+        }
+        if let statement = statements[sql] {
+            statement.reset()
+            return statement
+        }
+        guard let handle else {
             throw StoreError(code: .closed, message: "The store has been closed. Open it again to go on.")
         }
-        do {
-            return SQLStatement(try database.cachedStatement(sql: sql))
-        } catch let error as DatabaseError {
-            // Preparing reads the schema; the connection knows whether it was the disk that failed.
-            throw SQLiteFailure(code: error.extendedResultCode.rawValue, connection: pointer)
-        }
+        var statement: OpaquePointer?
+        let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+        guard code == SQLITE_OK, let statement else { throw SQLiteFailure(code: code, connection: handle) }
+        let prepared = SQLStatement(statement)
+        if first.count < Self.firstLimit { first.append((sql, prepared)) } else { statements[sql] = prepared }
+        return prepared
     }
 
     /// Runs a statement that answers with nothing.
@@ -34,6 +70,15 @@ struct Connection {
         let statement = try prepare(sql)
         for (index, value) in values.enumerated() { statement.bind(Int32(index + 1), value) }
         try statement.run()
+    }
+
+    /// Runs statements of a script one after the other, without keeping them.
+    func execute(script: String) throws {
+        guard let handle else {
+            throw StoreError(code: .closed, message: "The store has been closed. Open it again to go on.")
+        }
+        let code = sqlite3_exec(handle, script, nil, nil, nil)
+        guard code == SQLITE_OK else { throw SQLiteFailure(code: code, connection: handle) }
     }
 
     /// The first column of the first row.
@@ -45,23 +90,22 @@ struct Connection {
     }
 
     /// Rows that the last statement inserted, updated or deleted.
-    var changes: Int { pointer.map { Int(sqlite3_changes($0)) } ?? 0 }
+    var changes: Int { handle.map { Int(sqlite3_changes($0)) } ?? 0 }
 
-    var isInTransaction: Bool { pointer.map { sqlite3_get_autocommit($0) == 0 } ?? false }
+    var isInTransaction: Bool { handle.map { sqlite3_get_autocommit($0) == 0 } ?? false }
 }
 
-/// A prepared statement: bind, step, read, reset.
+/// A prepared statement: bind, step, read, reset. It is its connection's, and of no use after that was closed.
 struct SQLStatement {
-    private let statement: Statement
-    private var pointer: OpaquePointer { statement.sqliteStatement }
+    private let pointer: OpaquePointer
 
     /// Tells SQLite to copy what is bound.
     ///
     /// The value is SQLite's own constant, which Swift cannot import.
     private static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
-    init(_ statement: Statement) {
-        self.statement = statement
+    init(_ pointer: OpaquePointer) {
+        self.pointer = pointer
     }
 
     func bind(_ index: Int32, _ value: Int64) {
@@ -87,6 +131,15 @@ struct SQLStatement {
     }
 
     /// Binds octets without copying them: the statement is run, and reset, before they go.
+    func bindBorrowed(_ index: Int32, _ octets: UnsafeRawBufferPointer) {
+        if octets.isEmpty {
+            sqlite3_bind_zeroblob(pointer, index, 0)
+        } else {
+            sqlite3_bind_blob64(pointer, index, octets.baseAddress, UInt64(octets.count), nil)
+        }
+    }
+
+    /// Binds octets without copying them and runs.
     func run(binding octets: UnsafeRawBufferPointer, at index: Int32) throws {
         sqlite3_bind_blob64(pointer, index, octets.baseAddress, UInt64(octets.count), nil)
         defer { sqlite3_bind_null(pointer, index) }
@@ -111,6 +164,10 @@ struct SQLStatement {
 
     func reset() {
         sqlite3_reset(pointer)
+    }
+
+    fileprivate func finalize() {
+        sqlite3_finalize(pointer)
     }
 
     func integer(_ column: Int32) -> Int64 {

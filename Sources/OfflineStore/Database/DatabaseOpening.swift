@@ -17,10 +17,13 @@ enum DatabaseOpening {
         var secrets: StoreSecrets
         var nextID: Int64
         var sequence: Int64
+        var logFloor: Int64
         var responseFloor: Int64
         var objectFloor: Int64
         var recency: Int64
         var schemaVersion: Int32
+        /// Whether any entry carries a tag.
+        var hasTags: Bool
     }
 
     /// How long the writer waits for those who hold a lock.
@@ -158,7 +161,7 @@ enum DatabaseOpening {
     }
 
     private static func apply(_ step: Migration, _ connection: Connection) throws {
-        try connection.database.execute(sql: step.sql)
+        try connection.execute(script: step.sql)
         try connection.run("PRAGMA user_version = \(step.version)")
     }
 
@@ -166,9 +169,11 @@ enum DatabaseOpening {
     static func row(_ connection: Connection) throws -> Row {
         let version = try connection.integer("PRAGMA user_version") ?? 0
         let recency = try connection.integer("SELECT max(recency) FROM entry WHERE is_pinned = 0") ?? 0
+        let hasTags =
+            try version >= DatabaseState.tagSchemaVersion && connection.integer("SELECT 1 FROM tag LIMIT 1") != nil
         let statement = try connection.prepare(
             """
-            SELECT key_secret, credential_secret, next_id, sequence, response_floor, object_floor FROM store WHERE id = 1
+            SELECT key_secret, credential_secret, next_id, sequence, response_floor, object_floor, log_floor FROM store WHERE id = 1
             """
         )
         defer { statement.reset() }
@@ -177,10 +182,12 @@ enum DatabaseOpening {
             secrets: StoreSecrets(key: statement.octets(0), credential: statement.octets(1)),
             nextID: statement.integer(2),
             sequence: statement.integer(3),
+            logFloor: statement.integer(6),
             responseFloor: statement.integer(4),
             objectFloor: statement.integer(5),
             recency: recency,
-            schemaVersion: Int32(truncatingIfNeeded: version)
+            schemaVersion: Int32(truncatingIfNeeded: version),
+            hasTags: hasTags
         )
     }
 }

@@ -30,7 +30,13 @@ final class DatabaseState: Sendable {
     let secrets: StoreSecrets
     let limits: StoreLimits
     let leases = LeaseTable()
+    let commits = CommitCount()
     let recency: RecencyLog
+    /// `nil` in a process that reads alone, and where the configuration wants none.
+    let memory: MemoryTier?
+    let pending = PendingWrites()
+    /// `nil` in a process that reads alone: it does not see what is added.
+    let filter: KeyFilter?
     let unfinished: SpaceReservation
     /// Responses stored under a smaller sequence number count as invalidated.
     let responseFloor: Atomic<Int64>
@@ -45,29 +51,38 @@ final class DatabaseState: Sendable {
     static let sweepSchemaVersion: Int32 = 3
 
     private let latest = Atomic<Int64>(0)
+    private let nextID: Atomic<Int64>
+    /// Whether any entry may carry a tag.
+    let usesTags: Atomic<Bool>
     private let sipHash: SipHash
     private let seam: (@Sendable ([UInt8]) -> UInt64)?
 
     init?(
-        secrets: StoreSecrets,
         limits: StoreLimits,
-        recency: Int64,
-        responseFloor: Int64,
-        objectFloor: Int64,
-        schemaVersion: Int32,
+        row: DatabaseOpening.Row,
+        isWriter: Bool,
         keyHash seam: (@Sendable ([UInt8]) -> UInt64)?
     ) {
-        guard let sipHash = SipHash(secret: secrets.key), secrets.credential.count >= 32 else { return nil }
-        self.secrets = secrets
+        guard let sipHash = SipHash(secret: row.secrets.key), row.secrets.credential.count >= 32 else { return nil }
+        secrets = row.secrets
         self.limits = limits
         unfinished = SpaceReservation(limit: limits.unfinished)
         self.sipHash = sipHash
         self.seam = seam
-        self.recency = RecencyLog(last: recency)
-        self.responseFloor = Atomic(responseFloor)
-        self.objectFloor = Atomic(objectFloor)
-        self.schemaVersion = Atomic(schemaVersion)
+        recency = RecencyLog(last: row.recency)
+        nextID = Atomic(row.nextID)
+        usesTags = Atomic(row.hasTags)
+        filter = isWriter ? KeyFilter(octets: limits.filter) : nil
+        memory =
+            isWriter && limits.memory > 0
+            ? MemoryTier(budget: limits.memory, bodyLimit: limits.residentBody, lastInvalidation: row.sequence) : nil
+        responseFloor = Atomic(row.responseFloor)
+        objectFloor = Atomic(row.objectFloor)
+        schemaVersion = Atomic(row.schemaVersion)
     }
+
+    /// A number that was never given before, for an entry and its body.
+    func newID() -> Int64 { nextID.wrappingAdd(1, ordering: .relaxed).oldValue }
 
     /// Whether the schema is at least of a version.
     func has(_ schemaVersion: Int32) -> Bool { self.schemaVersion.load(ordering: .acquiring) >= schemaVersion }

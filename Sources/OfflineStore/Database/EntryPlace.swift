@@ -23,7 +23,10 @@ enum EntryKind: Int64, Sendable {
 }
 
 /// An entry on its way into the table.
+///
+/// Everything that costs time is made here, outside the writer's transaction.
 struct EntryDraft: Sendable {
+    var id: Int64
     var kind: EntryKind
     var keyHash: Int64
     var key: [UInt8]
@@ -34,7 +37,15 @@ struct EntryDraft: Sendable {
     var storedAt: Int64
     var expiresAt: Int64
     var bodyLength: Int64
-    /// The head without its checksum: its place is known once its number is.
-    var headContent: [UInt8]
+    /// The head with its checksum.
+    var head: [UInt8]
     var tags: [TagName] = []
+    /// What memory keeps of it when it is stored and all there is under its key, given the number of the last invalidation.
+    var resident: (@Sendable (Int64) -> ResidentEntry)?
+
+    /// What it counts against the budget, in octets.
+    var size: Int64 {
+        Int64(key.count + variant.count + head.count) + bodyLength + StoreLimits.entryOverhead
+            + Int64(tags.count) * StoreLimits.tagOverhead
+    }
 }

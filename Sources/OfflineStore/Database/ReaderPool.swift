@@ -3,36 +3,126 @@ import Synchronization
 
 /// The read-only connections, each used by one caller at a time.
 ///
-/// A read is one statement and no transaction is held across an `await`, so a log never grows because of a reader.
+/// No transaction is held across an `await`. In the writing process a connection keeps its snapshot from one read to the next for as
+/// long as nothing was committed: taking and leaving SQLite's locks costs more than a lookup. The writer has the snapshots let go
+/// before each checkpoint, so that a log never grows because of one.
 final class ReaderPool: Sendable {
-    private struct State {
-        var free: [DatabaseQueue]
-        var next = 0
+    private let all: [Reader]
+    private let free: Mutex<[Reader]>
+    private let next = Atomic(0)
+    /// Transactions that the writer has committed; what a kept snapshot is compared with. `nil` where another process writes.
+    private let commits: CommitCount?
+    private let keepsSnapshots = Atomic(true)
+
+    /// - Parameter commits: `nil`: each read has a snapshot of its own.
+    init(count: Int, commits: CommitCount? = nil, open: () throws -> DatabaseQueue) throws {
+        all = try (0..<max(1, count)).map { _ in Reader(try open()) }
+        free = Mutex(all)
+        self.commits = commits
     }
 
-    private let all: [DatabaseQueue]
-    private let state: Mutex<State>
-
-    init(count: Int, open: () throws -> DatabaseQueue) throws {
-        all = try (0..<max(1, count)).map { _ in try open() }
-        state = Mutex(State(free: all))
-    }
-
-    /// Lends a connection, a free one where there is one, else one that will be free soon.
+    /// Lends a connection, a free one where there is one, else one that will be free soon. Everything read with it is of one snapshot.
     func read<Result>(_ body: (Connection) throws -> Result) throws -> Result {
-        let (queue, isTaken) = state.withLock { state -> (DatabaseQueue, Bool) in
-            if let queue = state.free.popLast() { return (queue, true) }
-            state.next = (state.next + 1) % all.count
-            return (all[state.next], false)
-        }
+        let taken = free.withLock { $0.popLast() }
         defer {
-            if isTaken { state.withLock { $0.free.append(queue) } }
+            if let taken { free.withLock { $0.append(taken) } }
         }
-        return try queue.unsafeRead { try body(Connection($0)) }
+        let reader = taken ?? all[next.wrappingAdd(1, ordering: .relaxed).newValue % all.count]
+        return try reader.read(commits: commits, keepsSnapshots, body)
+    }
+
+    /// Runs something while no connection keeps a snapshot longer than it reads.
+    func withoutKeptSnapshots<Result>(_ body: () throws -> Result) rethrows -> Result {
+        keepsSnapshots.store(false, ordering: .sequentiallyConsistent)
+        defer { keepsSnapshots.store(true, ordering: .releasing) }
+        for reader in all { reader.letGo() }
+        return try body()
     }
 
     /// Waits for the reads that are under way, then closes.
     func close() {
-        for queue in all { try? queue.close() }
+        for reader in all { reader.close() }
+    }
+}
+
+/// How many transactions were committed: what tells whether a snapshot is the present one.
+final class CommitCount: Sendable {
+    private let count = Atomic<UInt64>(1)
+    var value: UInt64 { count.load(ordering: .acquiring) }
+    /// To be called after each commit, before anybody is told of it.
+    func advance() { count.wrappingAdd(1, ordering: .releasing) }
+}
+
+/// One read-only connection.
+///
+/// `@unchecked Sendable`: connection and snapshot are only touched while `lock` is held.
+private final class Reader: @unchecked Sendable {
+    private let lock = Mutex(())
+    private let queue: DatabaseQueue
+    private var connection: Connection?
+    /// The number of commits when the kept snapshot was taken, or earlier; 0 for none.
+    private var snapshot: UInt64 = 0
+
+    init(_ queue: DatabaseQueue) {
+        self.queue = queue
+        connection = queue.unsafeRead { Connection($0, isTakenOver: true) }
+    }
+
+    func read<Result>(
+        commits: CommitCount?,
+        _ keepsSnapshots: borrowing Atomic<Bool>,
+        _ body: (Connection) throws -> Result
+    ) throws -> Result {
+        // Through a variable: what a lock returns has to be sendable, and what is read need not be.
+        var result: Result?
+        try lock.withLock { _ in result = try readLocked(commits: commits, keepsSnapshots, body) }
+        guard let result else { throw StoreCore.closed }
+        return result
+    }
+
+    private func readLocked<Result>(
+        commits: CommitCount?,
+        _ keepsSnapshots: borrowing Atomic<Bool>,
+        _ body: (Connection) throws -> Result
+    ) throws -> Result {
+        guard let connection else { throw StoreCore.closed }
+        // Counted before the snapshot is taken: that may be newer than the count says, and never older.
+        let count = commits?.value ?? 0
+        if snapshot == 0 || snapshot != count {
+            try leaveSnapshot(connection)
+            try connection.run("BEGIN")
+            snapshot = count
+        }
+        do {
+            let result = try body(connection)
+            if commits == nil || !keepsSnapshots.load(ordering: .sequentiallyConsistent) {
+                try leaveSnapshot(connection)
+            }
+            return result
+        } catch {
+            try? leaveSnapshot(connection)
+            throw error
+        }
+    }
+
+    private func leaveSnapshot(_ connection: Connection) throws {
+        snapshot = 0
+        if connection.isInTransaction { try connection.run("COMMIT") }
+    }
+
+    func letGo() {
+        lock.withLock { _ in
+            if let connection { try? leaveSnapshot(connection) }
+        }
+    }
+
+    func close() {
+        lock.withLock { _ in
+            guard let connection else { return }
+            try? leaveSnapshot(connection)
+            connection.close()
+            self.connection = nil
+            try? queue.close()
+        }
     }
 }

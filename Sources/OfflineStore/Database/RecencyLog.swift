@@ -1,33 +1,41 @@
 import Synchronization
 
-/// Which entries were used since the last flush, and in which order.
+/// Which entries were used lately, and in which order.
 ///
-/// Reading writes here and never to disk; the writer takes what has gathered along with its own work. The order is a
-/// counter and no time, so a clock that jumps does not turn it around.
+/// Reading writes here and never to disk. Eviction asks here before it removes an entry that the disk's order calls old; what is
+/// left is written in batches when the store is closed. The order is a counter and no time, so a clock that jumps does not turn it around.
 final class RecencyLog: Sendable {
-    /// Uses that are worth a flush.
-    static let flushCount = 1024
-    /// Uses kept while flushing is impossible; the ones after are forgotten.
-    private static let limit = 65_536
+    /// Uses kept in each of two generations; the older one is forgotten when the newer one is full.
+    static let generationLimit = 32_768
+    /// Uses written in one transaction.
+    static let flushCount = 512
 
     private struct State {
-        var used: [Int64: Int64] = [:]
+        var recent: [Int64: Int64] = [:]
+        var older: [Int64: Int64] = [:]
         var last: Int64
     }
 
     private let state: Mutex<State>
+    private let currentPeriod = Atomic<UInt32>(1)
 
     /// - Parameter last: the highest number on disk.
     init(last: Int64) {
         state = Mutex(State(last: last))
     }
 
-    /// Notes that an entry was used; `true` when it is time to flush.
-    func use(_ entryID: Int64) -> Bool {
+    /// Goes up when uses are taken or forgotten, so that what is used all the time need not be noted each time: once in a period is enough.
+    var period: UInt32 { currentPeriod.load(ordering: .relaxed) }
+
+    /// Notes that an entry was used.
+    func use(_ entryID: Int64) {
         state.withLock { state in
             state.last += 1
-            if state.used.count < Self.limit || state.used[entryID] != nil { state.used[entryID] = state.last }
-            return state.used.count == Self.flushCount
+            state.recent[entryID] = state.last
+            guard state.recent.count >= Self.generationLimit else { return }
+            state.older = state.recent
+            state.recent = [:]
+            currentPeriod.wrappingAdd(1, ordering: .relaxed)
         }
     }
 
@@ -39,21 +47,29 @@ final class RecencyLog: Sendable {
         }
     }
 
-    var count: Int { state.withLock { $0.used.count } }
+    /// Takes the number of an entry's last use, if it was used lately.
+    func take(_ entryID: Int64) -> Int64? {
+        let last = state.withLock { $0.recent.removeValue(forKey: entryID) ?? $0.older.removeValue(forKey: entryID) }
+        // Its next use is to be noted again.
+        if last != nil { currentPeriod.wrappingAdd(1, ordering: .relaxed) }
+        return last
+    }
 
-    /// Takes what has gathered.
-    func take() -> [Int64: Int64] {
+    /// Takes some uses, the newest generation first; empty when there are none left.
+    func takeSome() -> [Int64: Int64] {
         state.withLock { state in
-            defer { state.used = [:] }
-            return state.used
+            if state.recent.isEmpty { swap(&state.recent, &state.older) }
+            let some = state.recent.prefix(Self.flushCount)
+            for (entryID, _) in some { state.recent[entryID] = nil }
+            return Dictionary(uniqueKeysWithValues: some.map { ($0.key, $0.value) })
         }
     }
 
     /// Puts back what could not be written; later uses stay.
     func putBack(_ used: [Int64: Int64]) {
         state.withLock { state in
-            guard state.used.count + used.count <= Self.limit else { return }
-            state.used.merge(used) { max($0, $1) }
+            guard state.recent.count + used.count < Self.generationLimit else { return }
+            state.recent.merge(used) { max($0, $1) }
         }
     }
 }

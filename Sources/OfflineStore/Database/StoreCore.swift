@@ -95,10 +95,6 @@ final class StoreCore: Sendable {
         _ database: StoreDatabase,
         _ body: (Connection) throws -> Result
     ) throws -> Result {
-        try connection.run("BEGIN")
-        defer {
-            if connection.isInTransaction { try? connection.run("COMMIT") }
-        }
         let statement = try connection.prepare("SELECT sequence, response_floor, object_floor FROM store WHERE id = 1")
         if try statement.step() {
             // Several reads see several snapshots; what one has learnt, an older one does not take back.
@@ -119,13 +115,14 @@ final class StoreCore: Sendable {
         to database: StoreDatabase? = nil,
         bytes: Int = 0,
         isDurable: Bool = false,
+        mayRunHere: Bool = false,
         _ operation: @escaping @Sendable (WriteContext) throws -> Result
     ) async throws -> Result {
         if isReadOnly { throw readOnlyError }
         let database = try database ?? self.database()
         guard let writer = database.writer else { throw readOnlyError }
         do {
-            return try await writer.perform(bytes: bytes, isDurable: isDurable, operation)
+            return try await writer.perform(bytes: bytes, isDurable: isDurable, mayRunHere: mayRunHere, operation)
         } catch {
             throw handled(error, in: database)
         }

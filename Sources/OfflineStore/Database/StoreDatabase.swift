@@ -76,12 +76,16 @@ final class StoreDatabase: Sendable {
                 try connection.run("ROLLBACK")
                 return try Self.row(connection)
             }
-            let state = try state(of: row, settings)
+            let state = try state(of: row, settings, isWriter: true)
+            let readers = try ReaderPool(count: settings.limits.readerCount, commits: state.commits) {
+                try DatabaseOpening.reader(path: path)
+            }
             let writer = StoreWriter(
                 queue: queue,
                 path: path,
                 database: state,
-                nextID: row.nextID,
+                readers: readers,
+                row: row,
                 logger: settings.logger,
                 lock: settings.lock,
                 events: events
@@ -102,7 +106,6 @@ final class StoreDatabase: Sendable {
                     metadata: ["store.path": "\(path)"]
                 )
             }
-            let readers = try ReaderPool(count: settings.limits.readerCount) { try DatabaseOpening.reader(path: path) }
             let database = StoreDatabase(
                 number: number,
                 path: path,
@@ -140,7 +143,7 @@ final class StoreDatabase: Sendable {
             let database = StoreDatabase(
                 number: number,
                 path: path,
-                state: try state(of: row, settings),
+                state: try state(of: row, settings, isWriter: false),
                 schemaVersion: row.schemaVersion,
                 writer: nil,
                 readers: readers
@@ -187,14 +190,12 @@ final class StoreDatabase: Sendable {
         }
     }
 
-    private static func state(of row: DatabaseOpening.Row, _ settings: Settings) throws -> DatabaseState {
+    private static func state(of row: DatabaseOpening.Row, _ settings: Settings, isWriter: Bool) throws -> DatabaseState
+    {
         let state = DatabaseState(
-            secrets: row.secrets,
             limits: settings.limits,
-            recency: row.recency,
-            responseFloor: row.responseFloor,
-            objectFloor: row.objectFloor,
-            schemaVersion: row.schemaVersion,
+            row: row,
+            isWriter: isWriter,
             keyHash: settings.keyHash
         )
         guard let state else { throw SQLiteFailure(code: 11, message: "the store's secrets are not whole") }

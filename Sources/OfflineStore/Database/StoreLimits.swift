@@ -27,8 +27,14 @@ struct StoreLimits: Sendable {
     var invalidationLog: Int64
     var readerCount: Int
     var securelyDeletes: Bool
+    /// Octets of the memory tier, without the filter.
+    var memory: Int
+    /// Octets of a body that is kept in memory, at most.
+    var residentBody: Int
+    /// Octets of the filter of keys: sixteen bits for each entry of 512 octets that has room in the budget, and no more than an eighth of the memory.
+    var filter: Int
 
-    /// Operations in one transaction at most: each may touch a page in every index, and all of them go to the log.
+    /// Operations in one transaction at most: each touches a page of the index of keys that few others touch, and all of them go to the log.
     var batch: Int
     /// Octets that bodies may take on disk before they have an entry and can be evicted.
     var unfinished: Int64 { max(maximumObject, budget / 4) }
@@ -61,11 +67,21 @@ struct StoreLimits: Sendable {
         let share = Int(min(budget / 32, 4 << 20)) / Self.chunkLength * Self.chunkLength
         transaction = max(Self.chunkLength, share)
         checkpoint = max(256 * 1024, configuration.checkpointThreshold ?? min(budget / 16, 16 << 20))
-        batch = Int(max(16, min(512, checkpoint / (4 * Self.pageSize))))
+        batch = Int(max(16, min(2048, checkpoint / Self.pageSize)))
         pending = configuration.maximumPendingBytes
         variantsPerKey = max(1, configuration.maximumVariantsPerKey)
         invalidationLog = Int64(max(16, configuration.invalidationLogLength))
         readerCount = configuration.readerCount
         securelyDeletes = configuration.securelyDeletes
+        guard configuration.memoryBudget >= 0, configuration.maximumResidentBody >= 0 else {
+            throw StoreError(
+                code: .invalidConfiguration,
+                message: "A memory tier of '\(configuration.memoryBudget)' octets is not possible; "
+                    + "give 'memoryBudget' and 'maximumResidentBody' 0 or more."
+            )
+        }
+        filter = min(max(4096, Int(clamping: budget / 256)), max(4096, configuration.memoryBudget / 8), 8 << 20)
+        memory = configuration.memoryBudget == 0 ? 0 : max(64 * 1024, configuration.memoryBudget - filter)
+        residentBody = configuration.maximumResidentBody
     }
 }

@@ -25,6 +25,7 @@ extension StoreWriter {
         let log = (try? FileStatus(path: path + "-wal"))?.size ?? 0
         let live = (pages - free) * StoreLimits.pageSize
         let total = live + max(log, database.limits.log) + StoreLimits.fixedFiles
+        memory.usageEstimate = total
         return Usage(live: live, free: free * StoreLimits.pageSize, log: log, total: total)
     }
 
@@ -93,6 +94,7 @@ extension StoreWriter {
                 memory.wantsVacuum = true
             }
             if memory.wantsVacuum { try vacuum(connection) }
+            if memory.filterCursor != nil { try buildFilter(connection) }
             let written = memory.pagesSinceCheckpoint * StoreLimits.pageSize
             if memory.wantsCheckpoint || written >= database.limits.checkpoint {
                 try checkpoint(
@@ -103,7 +105,7 @@ extension StoreWriter {
         } catch {
             setBack(error)
         }
-        return memory.wantsSweep || memory.isEvicting || memory.wantsVacuum
+        return memory.wantsSweep || memory.isEvicting || memory.wantsVacuum || memory.filterCursor != nil
             || (memory.wantsTagSweep && !logIsHeld.load(ordering: .relaxed))
     }
 
@@ -114,6 +116,8 @@ extension StoreWriter {
         memory.isEvicting = false
         memory.wantsVacuum = false
         memory.wantsCheckpoint = false
+        memory.filterCursor = nil
+        memory.usageEstimate = nil
         logger.debug("housekeeping failed", metadata: ["store.path": "\(path)", "error": "\(error)"])
         reportIfDamage(error)
     }
@@ -121,27 +125,40 @@ extension StoreWriter {
     /// Removes the least recently used entries that are not pinned; `false` when there are none.
     private func evict(_ excess: Int64, _ connection: Connection) throws -> Bool {
         var evicted = 0
-        let used = database.recency.take()
+        var seen = 0
         let context = WriteContext(connection: connection, state: database, memory: memory)
         do {
             try transaction(connection) {
-                try flush(used, connection)
                 var victims: [EntryPlace] = []
+                var used: [(id: Int64, recency: Int64)] = []
                 var freed: Int64 = 0
                 let statement = try connection.prepare(
-                    "SELECT id, body_id, body_length, size FROM entry WHERE is_pinned = 0 ORDER BY recency LIMIT ?1"
+                    "SELECT id, body_id, body_length, key_hash, size FROM entry WHERE is_pinned = 0 ORDER BY recency LIMIT ?1"
                 )
                 statement.bind(1, Int64(database.limits.batch))
                 while freed < excess, freed < 16 << 20, try statement.step() {
-                    victims.append(EntryPlace(statement))
-                    freed += statement.integer(3)
+                    seen += 1
+                    // What the disk calls old may have been used a moment ago.
+                    if let recency = database.recency.take(statement.integer(0)) {
+                        used.append((statement.integer(0), recency))
+                    } else {
+                        victims.append(EntryPlace(statement))
+                        freed += statement.integer(4)
+                    }
                 }
                 statement.reset()
+                for (id, recency) in used {
+                    try connection.run(
+                        "UPDATE entry SET recency = ?2, last_used_at = max(last_used_at, ?3) WHERE id = ?1",
+                        id,
+                        recency,
+                        database.latestInstant
+                    )
+                }
                 for victim in victims { try context.remove(victim) }
                 evicted = victims.count
             }
         } catch {
-            database.recency.putBack(used)
             context.rolledBack()
             throw error
         }
@@ -149,7 +166,31 @@ extension StoreWriter {
         if evicted > 0 {
             logger.debug("evicted", metadata: ["store.path": "\(path)", "store.entries": "\(evicted)"])
         }
-        return evicted > 0
+        return seen > 0
+    }
+
+    /// Keys in one step of building the filter.
+    private static let filterCount: Int64 = 4096
+
+    /// Adds some of the stored keys to the filter that is being built.
+    private func buildFilter(_ connection: Connection) throws {
+        guard let cursor = memory.filterCursor, let filter = database.filter else { return }
+        if cursor == .min { filter.beginBuilding() }
+        let statement = try connection.prepare(
+            "SELECT key_hash FROM entry INDEXED BY entry_by_key WHERE key_hash >= ?1 ORDER BY key_hash LIMIT ?2"
+        )
+        defer { statement.reset() }
+        statement.bind(1, cursor)
+        statement.bind(2, Self.filterCount)
+        var hashes: [Int64] = []
+        while try statement.step() { hashes.append(statement.integer(0)) }
+        filter.add(hashes)
+        if let last = hashes.last, last < .max {
+            memory.filterCursor = last + 1
+        } else {
+            memory.filterCursor = nil
+            filter.endBuilding()
+        }
     }
 
     /// Applies unfinished invalidations of tags to as many entries as one transaction takes.
@@ -236,7 +277,9 @@ extension StoreWriter {
         var frames: Int32 = 0
         var copied: Int32 = 0
         let mode = truncating ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE
-        let code = sqlite3_wal_checkpoint_v2(pointer, "main", mode, &frames, &copied)
+        let code = readers.withoutKeptSnapshots {
+            sqlite3_wal_checkpoint_v2(pointer, "main", mode, &frames, &copied)
+        }
         switch code & 0xff {
         case SQLITE_OK:
             // What a reader held back is copied after more has been written, not at once again.

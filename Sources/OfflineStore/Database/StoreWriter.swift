@@ -1,3 +1,4 @@
+import Dispatch
 import GRDB
 import GRDBSQLite
 import Logging
@@ -5,7 +6,8 @@ import Synchronization
 
 /// The one writing connection, and the queue before it.
 ///
-/// Operations that wait are taken together into one transaction, each in a savepoint, and their callers go on after its commit.
+/// Operations that wait are taken together into one transaction, and their callers go on after its commit. While one transaction is
+/// written the next ones gather, so that many writers cost few commits and a single one waits for nobody.
 /// Between transactions the writer does the store's housekeeping, one bounded step at a time: eviction, sweeping, giving pages back, and
 /// every checkpoint (SQLite before 3.51.3 can corrupt a file when two connections checkpoint and write together).
 final class StoreWriter: Sendable {
@@ -42,12 +44,16 @@ final class StoreWriter: Sendable {
     }
 
     let queue: DatabaseQueue
+    let readers: ReaderPool
     let path: String
     let database: DatabaseState
     let memory: WriterMemory
     let logger: Logger
     private let events: Events
     private let state = Mutex(State())
+    /// Held by whoever uses the connection and what is remembered about it.
+    private let access = Mutex(())
+    private let thread = DispatchQueue(label: "holdfast.store.writer")
     /// A reader keeps the log from shrinking: see ``isLogHeld(_:_:)``.
     let logIsHeld = Atomic(false)
     /// Kept here, after the connection, so that a store that is dropped without being closed lets go of its folder last.
@@ -57,20 +63,26 @@ final class StoreWriter: Sendable {
         queue: DatabaseQueue,
         path: String,
         database: DatabaseState,
-        nextID: Int64,
+        readers: ReaderPool,
+        row: DatabaseOpening.Row,
         logger: Logger,
         lock: FolderLock?,
         events: Events
     ) {
         self.lock = lock
         self.queue = queue
+        self.readers = readers
         self.path = path
         self.database = database
-        self.memory = WriterMemory(nextID: nextID)
+        self.memory = WriterMemory(row)
         self.logger = logger
         self.events = events
+        memory.connection = queue.unsafeRead { Connection($0, isTakenOver: true) }
+        if database.filter != nil { memory.filterCursor = .min }
         database.leases.whenCondemnedIsReleased { [weak self] in self?.requestSweep() }
     }
+
+    deinit { memory.connection?.close() }
 
     // MARK: The queue
 
@@ -79,14 +91,45 @@ final class StoreWriter: Sendable {
     /// - Parameters:
     ///   - bytes: octets that the operation carries.
     ///   - isDurable: the commit is synced to the disk.
+    ///   - mayRunHere: on the calling thread, if the writer has nothing else to do.
     func perform<Result: Sendable>(
         bytes: Int = 0,
         isDurable: Bool = false,
+        mayRunHere: Bool = false,
         _ operation: @escaping @Sendable (WriteContext) throws -> Result
     ) async throws -> Result {
-        try await withCheckedThrowingContinuation { continuation in
-            submit(WriteJob(bytes: bytes, isDurable: isDurable, continuation: continuation, operation: operation))
+        if mayRunHere, !isDurable, bytes <= Self.inlineLimit,
+            state.withLock({ $0.refusal == nil && $0.beginDraining() })
+        {
+            return try runHere(bytes: bytes, operation).get()
         }
+        return try await withCheckedThrowingContinuation { continuation in
+            submit(WriteJob(bytes: bytes, isDurable: isDurable, operation: operation) { continuation.resume(with: $0) })
+        }
+    }
+
+    /// Octets that are written on a caller's thread at most.
+    private static let inlineLimit = 256 * 1024
+
+    /// The way of a writer that is alone: two changes of threads cost more than the transaction.
+    private func runHere<Result: Sendable>(
+        bytes: Int,
+        _ operation: @escaping @Sendable (WriteContext) throws -> Result
+    ) -> Swift.Result<Result, any Error> {
+        let outcome = Outcome<Result>()
+        let job = WriteJob(bytes: bytes, isDurable: false, operation: operation) { result in
+            outcome.value.withLock { $0 = result }
+        }
+        access.withLock { _ in
+            if let connection = memory.connection { run([job], connection) }
+        }
+        let isDone = access.withLock { _ in !isHousekeepingDue } && state.withLock { $0.endDraining() }
+        if !isDone { schedule() }
+        return outcome.value.withLock { $0 } ?? .failure(StoreCore.closed)
+    }
+
+    private final class Outcome<Result: Sendable>: Sendable {
+        let value = Mutex<Swift.Result<Result, any Error>?>(nil)
     }
 
     private func submit(_ job: WriteJob) {
@@ -105,6 +148,7 @@ final class StoreWriter: Sendable {
 
     /// Returns when there is room in the queue; explicit calls come through here before they encode anything.
     func admit() async {
+        if state.withLock({ $0.refusal != nil || $0.pendingBytes <= database.limits.pending }) { return }
         await withCheckedContinuation { continuation in
             let isAdmitted = state.withLock { state in
                 if state.refusal != nil || state.pendingBytes <= database.limits.pending { return true }
@@ -165,7 +209,7 @@ final class StoreWriter: Sendable {
     }
 
     private func schedule() {
-        queue.asyncWriteWithoutTransaction { database in self.drain(Connection(database)) }
+        thread.async { self.drain() }
     }
 
     private func takeBatch() -> [WriteJob] {
@@ -189,18 +233,12 @@ final class StoreWriter: Sendable {
         }
     }
 
-    // MARK: The writer's queue
+    // MARK: The writer's turn
 
-    private func drain(_ connection: Connection) {
+    private func drain() {
         while true {
-            let batch = takeBatch()
+            let (batch, hasMore) = access.withLock { _ in step() }
             admitWaiters(all: batch.isEmpty)
-            if !batch.isEmpty {
-                makeRoom(for: batch.reduce(0) { $0 + $1.bytes }, connection)
-                run(batch, connection)
-            }
-            // A store that is closing leaves its housekeeping to the next opening.
-            let hasMore = state.withLock { $0.refusal == nil } && keepHouse(connection)
             if !hasMore {
                 let waiters = state.withLock { state in
                     defer { state.idleWaiters = [] }
@@ -212,61 +250,64 @@ final class StoreWriter: Sendable {
         }
     }
 
-    /// One transaction for all, a savepoint for each, and no caller goes on before the commit.
-    private func run(_ batch: [WriteJob], _ connection: Connection) {
-        let context = WriteContext(connection: connection, state: database, memory: memory)
-        var outcomes: [Result<WriteJob.Completion, any Error>] = []
-        var failure: (any Error)?
-        // An invalidation that is in the database but not in the sidecar has not been promised; the rest of the batch has.
-        var sidecarFailure: (any Error)?
-        do {
-            try transaction(connection, isDurable: batch.contains(where: \.isDurable)) {
-                for job in batch { outcomes.append(try run(job, context, isAlone: batch.count == 1)) }
-            }
-            context.committed()
-        } catch {
-            failure = error
-            context.rolledBack()
+    /// What waits, as much as one transaction takes, and one step of housekeeping.
+    private func step() -> (batch: [WriteJob], hasMore: Bool) {
+        let batch = takeBatch()
+        guard let connection = memory.connection else {
+            for job in batch { job.fail(StoreCore.closed) }
+            return (batch, false)
         }
-        if failure == nil, let invalidation = context.invalidation {
-            do { try events.invalidated(invalidation) } catch { sidecarFailure = error }
-        }
-        for (index, job) in batch.enumerated() {
-            switch index < outcomes.count ? outcomes[index] : nil {
-            case .success(let complete):
-                complete((failure ?? (job.isDurable ? sidecarFailure : nil)).map { StoreError($0, path: path) })
-            case .failure(let error): job.fail(StoreError(error, path: path))
-            case nil: job.fail(StoreError(failure ?? WriteContext.missingRow, path: path))
-            }
-        }
-        let errors = outcomes.compactMap { outcome -> (any Error)? in
-            if case .failure(let error) = outcome { error } else { nil }
-        }
-        for error in errors + [failure].compactMap({ $0 }) { reportIfDamage(error) }
+        if !batch.isEmpty { run(batch, connection) }
+        // A store that is closing leaves its housekeeping to the next opening.
+        let hasMore = isHousekeepingDue && state.withLock { $0.refusal == nil } && keepHouse(connection)
+        return (batch, hasMore)
     }
 
-    /// - Throws: when the whole transaction is lost.
-    private func run(
-        _ job: WriteJob,
-        _ context: WriteContext,
-        isAlone: Bool
-    ) throws -> Result<WriteJob.Completion, any Error> {
-        if isAlone { return .success(try job.run(context)) }
-        let connection = context.connection
-        try connection.run("SAVEPOINT operation")
-        let mark = context.mark()
-        do {
-            let completion = try job.run(context)
-            try connection.run("RELEASE operation")
-            return .success(completion)
-        } catch {
-            // Some failures (a full disk, say) end the transaction itself.
-            guard connection.isInTransaction else { throw error }
-            try connection.run("ROLLBACK TO operation")
-            try connection.run("RELEASE operation")
-            context.rollBack(to: mark)
-            return .failure(error)
+    /// Whether there is a reason to look at what the folder takes.
+    private var isHousekeepingDue: Bool {
+        memory.wantsSweep || memory.wantsTagSweep || memory.isEvicting || memory.wantsVacuum || memory.wantsCheckpoint
+            || memory.filterCursor != nil
+            || memory.pagesSinceCheckpoint * StoreLimits.pageSize >= database.limits.checkpoint
+            || memory.usageEstimate.map { $0 > database.limits.highWater } ?? true
+            || logIsHeld.load(ordering: .relaxed)
+    }
+
+    /// One transaction for all, and no caller goes on before the commit.
+    private func run(_ batch: [WriteJob], _ connection: Connection) {
+        let bytes = batch.reduce(0) { $0 + $1.bytes }
+        if memory.usageEstimate.map({ $0 + Int64(bytes) * 9 / 8 > database.limits.highWater }) ?? true {
+            makeRoom(for: bytes, connection)
         }
+        let context = WriteContext(connection: connection, state: database, memory: memory)
+        var completions: [WriteJob.Completion] = []
+        completions.reserveCapacity(batch.count)
+        var isWithinJob = false
+        do {
+            try transaction(connection, isDurable: batch.contains(where: \.isDurable)) {
+                for job in batch {
+                    isWithinJob = true
+                    completions.append(try job.run(context))
+                    isWithinJob = false
+                }
+            }
+        } catch {
+            context.rolledBack()
+            if isWithinJob, batch.count > 1 {
+                // One of them failed: it alone is to know of it.
+                for job in batch { run([job], connection) }
+                return
+            }
+            for job in batch { job.fail(StoreError(error, path: path)) }
+            reportIfDamage(error)
+            return
+        }
+        context.committed()
+        // An invalidation that is in the database but not in the sidecar has not been promised; the rest of the batch has.
+        var sidecarFailure: StoreError?
+        if let invalidation = context.invalidation {
+            do { try events.invalidated(invalidation) } catch { sidecarFailure = StoreError(error, path: path) }
+        }
+        for (job, complete) in zip(batch, completions) { complete(job.isDurable ? sidecarFailure : nil) }
     }
 
     /// Begins, runs, commits; rolls back when anything fails, so that the connection is always left without a transaction.
@@ -277,33 +318,32 @@ final class StoreWriter: Sendable {
         }
         do {
             try connection.run("BEGIN IMMEDIATE")
-            let used = database.recency.count >= RecencyLog.flushCount ? database.recency.take() : [:]
-            do {
-                try flush(used, connection)
-                try body()
-                try connection.run("COMMIT")
-            } catch {
-                database.recency.putBack(used)
-                throw error
-            }
+            try body()
+            try connection.run("COMMIT")
         } catch {
             if connection.isInTransaction { try? connection.run("ROLLBACK") }
             throw error
         }
-        memory.pagesSinceCheckpoint += writtenPages(connection)
+        let pages = writtenPages(connection)
+        memory.pagesSinceCheckpoint += pages
+        // At most so much longer has the file become.
+        memory.usageEstimate? += pages * StoreLimits.pageSize
     }
 
     /// Writes the order of use that has gathered.
-    func flush(_ used: [Int64: Int64], _ connection: Connection) throws {
-        guard !used.isEmpty else { return }
+    private func flushRecency(_ connection: Connection) throws {
         let instant = database.latestInstant
-        for (id, recency) in used {
-            try connection.run(
-                "UPDATE entry SET recency = ?2, last_used_at = max(last_used_at, ?3) WHERE id = ?1",
-                id,
-                recency,
-                instant
-            )
+        while case let used = database.recency.takeSome(), !used.isEmpty {
+            try transaction(connection) {
+                for (id, recency) in used {
+                    try connection.run(
+                        "UPDATE entry SET recency = ?2, last_used_at = max(last_used_at, ?3) WHERE id = ?1",
+                        id,
+                        recency,
+                        instant
+                    )
+                }
+            }
         }
     }
 
@@ -326,12 +366,16 @@ final class StoreWriter: Sendable {
 
     /// Does what waits, flushes, checkpoints, closes.
     func close(checkpointing: Bool) throws {
-        defer { try? queue.close() }
-        guard checkpointing else { return }
-        try queue.writeWithoutTransaction { database in
-            let connection = Connection(database)
-            let used = self.database.recency.take()
-            if !used.isEmpty { try transaction(connection) { try flush(used, connection) } }
+        try access.withLock { _ in
+            guard let connection = memory.connection else { return }
+            defer {
+                connection.close()
+                memory.connection = nil
+                try? queue.close()
+            }
+            guard checkpointing else { return }
+            while case let batch = takeBatch(), !batch.isEmpty { run(batch, connection) }
+            try flushRecency(connection)
             try checkpoint(connection, truncating: true)
         }
     }

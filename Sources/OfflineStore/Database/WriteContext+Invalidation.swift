@@ -23,8 +23,8 @@ extension WriteContext {
         targetHash: Int64,
         tags: () throws -> [TagName]
     ) throws -> Bool {
-        let (last, logFloor) = try sequence()
-        if fence.number >= last { return false }
+        if fence.number >= lastSequence { return false }
+        let (_, logFloor) = try sequence()
         if fence.number < logFloor { return true }
         let found = try connection.integer(
             """
@@ -113,6 +113,7 @@ extension WriteContext {
         )
         try connection.run("DELETE FROM entry WHERE kind = ?1", kind.rawValue)
         if kind == .response { try removeAllTags() }
+        noteChange(.everything)
         requestSweep()
     }
 
@@ -132,7 +133,7 @@ extension WriteContext {
             try connection.run("DELETE FROM invalidation WHERE sequence <= ?1", floor)
             try connection.run("UPDATE store SET log_floor = max(log_floor, ?1) WHERE id = 1", floor)
         }
-        noteInvalidation(number)
+        noteInvalidation(number, scope, hash: hash)
         return number
     }
 

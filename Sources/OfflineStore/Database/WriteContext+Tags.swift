@@ -1,7 +1,12 @@
+import Synchronization
+
 /// Tags: rows that come and go with the entries that carry them.
 extension WriteContext {
     /// Gives an entry that has no tags its tags.
     func addTags(_ tags: [TagName], to entryID: Int64) throws {
+        if tags.isEmpty { return }
+        // Before the commit: whoever reads the entry reads its tags.
+        state.usesTags.store(true, ordering: .releasing)
         for tag in tags {
             let id = try tagID(tag) ?? insertTag(tag)
             try connection.run("INSERT OR IGNORE INTO entry_tag (entry_id, tag_id) VALUES (?1, ?2)", entryID, id)

@@ -20,25 +20,36 @@ final class WriteContext {
     private var pardons: [Int64] = []
     private var addsGarbage = false
     private var invalidatesTags = false
+    private var reservedID: Int64
+    /// What becomes of what is in memory, in order.
+    private var changes: [MemoryTier.Change] = []
+    private var invalidations: [CommittedInvalidation] = []
 
     init(connection: Connection, state: DatabaseState, memory: WriterMemory) {
         self.connection = connection
         self.state = state
         self.memory = memory
+        reservedID = memory.reservedID
     }
 
     // MARK: Numbers
 
     /// A number that was never given before, for an entry and its body.
     func newID() throws -> Int64 {
-        if memory.nextID >= memory.reservedID {
-            let reserved = memory.nextID + Self.reservation
-            try connection.run("UPDATE store SET next_id = ?1 WHERE id = 1", reserved)
-            memory.reservedID = reserved
-        }
-        defer { memory.nextID += 1 }
-        return memory.nextID
+        let id = state.newID()
+        try reserve(id)
+        return id
     }
+
+    /// Sees that a number given in memory is never given again, in the transaction that writes it.
+    func reserve(_ id: Int64) throws {
+        guard id >= reservedID else { return }
+        reservedID = id + Self.reservation
+        try connection.run("UPDATE store SET next_id = ?1 WHERE id = 1", reservedID)
+    }
+
+    /// The number of the last invalidation, as of now in this transaction.
+    var lastSequence: Int64 { invalidation ?? memory.sequence }
 
     /// The number of the last invalidation, and the last one that the log no longer holds.
     func sequence() throws -> (last: Int64, logFloor: Int64) {
@@ -50,7 +61,14 @@ final class WriteContext {
 
     static let missingRow = SQLiteFailure(code: 11, message: "the table 'store' has no row")
 
-    func noteInvalidation(_ number: Int64) { invalidation = number }
+    func noteInvalidation(_ number: Int64, _ scope: LogScope, hash: Int64) {
+        invalidation = number
+        invalidations.append(CommittedInvalidation(number: number, scope: scope, hash: hash))
+    }
+
+    /// Notes that what is stored under a key has become another.
+    func noteChange(_ change: MemoryTier.Change) { changes.append(change) }
+
     func noteFloors(response: Int64? = nil, object: Int64? = nil) {
         if let response { responseFloor = response }
         if let object { objectFloor = object }
@@ -58,21 +76,15 @@ final class WriteContext {
 
     // MARK: Bodies
 
-    /// Writes octets of a body as chunks, the first of them at `index`.
-    func insertChunks(of bodyID: Int64, from index: Int, _ octets: ByteBuffer) throws {
+    /// Writes octets of a body as chunks.
+    func insert(_ chunks: ChunkRows) throws {
+        guard !chunks.checksums.isEmpty else { return }
         let statement = try connection.prepare("INSERT INTO chunk (id, checksum, data) VALUES (?1, ?2, ?3)")
-        try octets.withUnsafeReadableBytes { octets in
-            var index = Int64(index)
-            var offset = 0
-            while offset < octets.count {
-                let end = min(offset + StoreLimits.chunkLength, octets.count)
-                let chunk = UnsafeRawBufferPointer(rebasing: octets[offset..<end])
-                let id = bodyID << 16 | index
-                statement.bind(1, id)
-                statement.bind(2, Int64(bitPattern: XXHash64.hash(chunk, seed: UInt64(bitPattern: id))))
-                try statement.run(binding: chunk, at: 3)
-                offset = end
-                index += 1
+        try chunks.octets.withUnsafeReadableBytes { octets in
+            for (index, checksum) in chunks.checksums.enumerated() {
+                statement.bind(1, chunks.firstID + Int64(index))
+                statement.bind(2, Int64(bitPattern: checksum))
+                try statement.run(binding: ChunkRows.chunk(octets, index), at: 3)
             }
         }
     }
@@ -114,8 +126,16 @@ final class WriteContext {
 
     /// Makes memory agree with what was committed.
     func committed() {
+        // First, so that nobody who is told of the commit reads an older snapshot.
+        state.commits.advance()
+        if let invalidation { memory.sequence = invalidation }
+        memory.reservedID = reservedID
         if let responseFloor { state.responseFloor.store(responseFloor, ordering: .releasing) }
         if let objectFloor { state.objectFloor.store(objectFloor, ordering: .releasing) }
+        if let tier = state.memory {
+            if !invalidations.isEmpty { tier.ring.append(invalidations) }
+            tier.apply(changes)
+        }
         for bodyID in pardons { state.leases.pardon(bodyID) }
         state.leases.endClaims(claims)
         if addsGarbage { memory.wantsSweep = true }
@@ -125,35 +145,5 @@ final class WriteContext {
     /// Forgets what a rolled-back transaction noted.
     func rolledBack() {
         state.leases.endClaims(claims)
-        memory.reservedID = memory.nextID
-    }
-
-    /// What was noted so far, to go back to when one operation fails.
-    struct Mark {
-        fileprivate var invalidation: Int64?
-        fileprivate var responseFloor: Int64?
-        fileprivate var objectFloor: Int64?
-        fileprivate var claims: Int
-        fileprivate var pardons: Int
-    }
-
-    func mark() -> Mark {
-        Mark(
-            invalidation: invalidation,
-            responseFloor: responseFloor,
-            objectFloor: objectFloor,
-            claims: claims.count,
-            pardons: pardons.count
-        )
-    }
-
-    func rollBack(to mark: Mark) {
-        invalidation = mark.invalidation
-        responseFloor = mark.responseFloor
-        objectFloor = mark.objectFloor
-        state.leases.endClaims(claims[mark.claims...])
-        claims.removeLast(claims.count - mark.claims)
-        pardons.removeLast(pardons.count - mark.pardons)
-        memory.reservedID = memory.nextID
     }
 }

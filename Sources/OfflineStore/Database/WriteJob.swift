@@ -1,7 +1,8 @@
 /// One operation that waits for the writer.
 ///
-/// `run` happens inside a transaction, in a savepoint of its own, so that its failure is only its caller's. What it answers with is
-/// called when the transaction has ended: with `nil` after the commit, else with the failure.
+/// `run` happens inside a transaction that others share; when one of them fails, it is rolled back and each is run again in a transaction
+/// of its own, so that a failure is only its caller's. What it answers with is called when the transaction has ended: with `nil` after
+/// the commit, else with the failure.
 struct WriteJob {
     typealias Completion = @Sendable ((any Error)?) -> Void
 
@@ -9,27 +10,22 @@ struct WriteJob {
     var bytes: Int
     /// Whether its commit is synced to the disk before its caller goes on.
     var isDurable: Bool
+    /// May be called again after it was rolled back.
     var run: @Sendable (WriteContext) throws -> Completion
     var fail: @Sendable (any Error) -> Void
 
     init<Result: Sendable>(
         bytes: Int,
         isDurable: Bool,
-        continuation: CheckedContinuation<Result, any Error>,
-        operation: @escaping @Sendable (WriteContext) throws -> Result
+        operation: @escaping @Sendable (WriteContext) throws -> Result,
+        completion: @escaping @Sendable (Swift.Result<Result, any Error>) -> Void
     ) {
         self.bytes = bytes
         self.isDurable = isDurable
         run = { context in
             let result = try operation(context)
-            return { failure in
-                if let failure {
-                    continuation.resume(throwing: failure)
-                } else {
-                    continuation.resume(returning: result)
-                }
-            }
+            return { failure in completion(failure.map { .failure($0) } ?? .success(result)) }
         }
-        fail = { continuation.resume(throwing: $0) }
+        fail = { completion(.failure($0)) }
     }
 }

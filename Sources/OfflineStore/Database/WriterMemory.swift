@@ -1,27 +1,36 @@
-/// What the writer remembers between transactions.
+import HTTPCacheSemantics
+
+/// The writing connection and what the writer remembers between transactions.
 ///
-/// `@unchecked Sendable`: every access happens on the writer connection's serial dispatch queue (in `StoreWriter.drain`, in the
-/// synchronous writes of `StoreWriter.close` and of opening a database), so there are never two at a time.
+/// `@unchecked Sendable`: every access happens while `StoreWriter.access` is held (or before the writer is shared, at opening), so
+/// there are never two at a time.
 final class WriterMemory: @unchecked Sendable {
-    /// The next number for an entry and its body.
-    var nextID: Int64
-    /// Numbers below this one are set aside on disk.
+    /// `nil` once the writer is closed.
+    var connection: Connection?
+    /// The number of the last invalidation.
+    var sequence: Int64
+    /// Numbers of entries below this one are set aside on disk.
     var reservedID: Int64
     /// Pages written to the log since the last complete checkpoint.
     var pagesSinceCheckpoint: Int64 = 0
+    /// What the folder may have come to since it was last measured; `nil` when it has to be measured.
+    var usageEstimate: Int64?
     /// Where the sweep goes on.
     var sweepCursor: Int64 = 0
     var wantsSweep = true
     /// The entry after which the sweep of the first unfinished invalidation of a tag goes on.
     var tagCursor = Int64.min
     var wantsTagSweep = true
+    /// The hash after which building the filter of keys goes on; `nil` when it is built.
+    var filterCursor: Int64?
     var wantsVacuum = false
     var wantsCheckpoint = false
     /// Above the high-water mark, and not yet below the low one.
     var isEvicting = false
 
-    init(nextID: Int64) {
-        self.nextID = nextID
-        self.reservedID = nextID
+    init(_ row: DatabaseOpening.Row) {
+        sequence = row.sequence
+        // What was set aside and not used is lost with the process: numbers are many.
+        reservedID = row.nextID
     }
 }

@@ -1,3 +1,4 @@
+import HTTPCache
 public import HTTPCacheSemantics
 import Logging
 import NIOCore
@@ -44,20 +45,8 @@ extension CacheManager {
                 cause: error
             )
         }
+        let expiresAt = expiry.instant(storedAt: now)
         let head = ObjectHead(contentType: coder.contentType, typeName: "\(Value.self)")
-        let draft = EntryDraft(
-            kind: .object,
-            keyHash: hash,
-            key: Array(key.utf8),
-            variant: [],
-            targetHash: nil,
-            isInvalidated: false,
-            isUsableStale: true,
-            storedAt: now.milliseconds,
-            expiresAt: expiry.instant(storedAt: now).milliseconds,
-            bodyLength: Int64(octets.count),
-            headContent: ObjectHeadCodec.content(of: head)
-        )
         let limits = database.state.limits
         guard Int64(octets.count) <= limits.maximumObject else {
             throw BodyWriter.tooLarge("The object for the key '\(key)'", length: Int64(octets.count), limits: limits)
@@ -66,9 +55,37 @@ extension CacheManager {
         await database.state.unfinished.reserveInTurn(room)
         let body = BodyWriter(core: core, database: database, reserved: room) { "The object for the key '\(key)'" }
         try await body.append(ByteBuffer(bytes: octets))
-        _ = try await body.finish { context, bodyID, _ in
-            try context.insert(draft, id: bodyID)
-            return true
+        let state = database.state
+        _ = try await body.finish(mayRunHere: true) { bodyID, length, _ in
+            let binding = HeadBinding(entryID: bodyID, keyHash: hash, bodyID: bodyID, bodyLength: length)
+            var draft = EntryDraft(
+                id: bodyID,
+                kind: .object,
+                keyHash: hash,
+                key: Array(key.utf8),
+                variant: [],
+                targetHash: nil,
+                isInvalidated: false,
+                isUsableStale: true,
+                storedAt: now.milliseconds,
+                expiresAt: expiresAt.milliseconds,
+                bodyLength: length,
+                head: binding.sealing(ObjectHeadCodec.content(of: head))
+            )
+            if octets.count <= state.limits.residentBody {
+                let object = ResidentObject(
+                    id: bodyID,
+                    storedAt: now,
+                    expiresAt: expiresAt,
+                    isDistrusted: false,
+                    typeName: head.typeName,
+                    octets: octets
+                )
+                draft.resident = { Self.resident(object, key: Array(key.utf8), hash: hash, sequence: $0) }
+            }
+            return BodyWriter.Ending(draft: draft, value: bodyID, fence: core.sequence.load(ordering: .acquiring)) {
+                _ in true
+            }
         }
     }
 
@@ -84,8 +101,10 @@ extension CacheManager {
         coder: (any ObjectCoder)? = nil
     ) async throws -> Value? {
         let now = now()
-        guard let stored = try await octets(forKey: key, at: now), !stored.object.isExpired else { return nil }
-        return decode(type, stored, key: key, coder: coder)
+        guard let found = try await object(forKey: Self.octets(ofKey: key)), !found.isExpired(at: now) else {
+            return nil
+        }
+        return decode(type, found, key: key, coder: coder)
     }
 
     /// The value of a key whatever its age, with its times; `nil` when there is none, or it does not decode as this type.
@@ -104,10 +123,10 @@ extension CacheManager {
         coder: (any ObjectCoder)? = nil
     ) async throws -> StoredObject<Value>? {
         let now = now()
-        guard let stored = try await octets(forKey: key, at: now),
-            let value = decode(type, stored, key: key, coder: coder)
+        guard let found = try await object(forKey: Self.octets(ofKey: key)),
+            let value = decode(type, found, key: key, coder: coder)
         else { return nil }
-        return stored.object.replacingValue(with: value)
+        return found.stored(value, at: now)
     }
 
     /// The octets of a key whatever their age and whatever type they were encoded from.
@@ -116,7 +135,8 @@ extension CacheManager {
     @concurrent
     public func objectData(forKey key: String) async throws -> StoredObject<[UInt8]>? {
         let now = now()
-        return try await octets(forKey: key, at: now)?.object
+        guard let found = try await object(forKey: Self.octets(ofKey: key)) else { return nil }
+        return found.stored(found.octets, at: now)
     }
 
     /// Removes a key's value.
@@ -151,12 +171,7 @@ extension CacheManager {
 
     // MARK: Within
 
-    private struct StoredOctets {
-        var object: StoredObject<[UInt8]>
-        var typeName: String
-    }
-
-    private static func octets(ofKey key: String) throws -> [UInt8] {
+    static func octets(ofKey key: String) throws -> [UInt8] {
         let octets = Array(key.utf8)
         guard (1...maximumKeyLength).contains(octets.count) else {
             throw StoreError(
@@ -168,75 +183,131 @@ extension CacheManager {
         return octets
     }
 
-    private func octets(forKey key: String, at now: Timestamp) async throws -> StoredOctets? {
-        let octets = try Self.octets(ofKey: key)
-        // A value that is replaced between finding it and reading it is looked for again.
+    /// The object of a key: from memory, else from the disk.
+    private func object(forKey key: [UInt8]) async throws -> ResidentObject? {
+        switch try store.object(of: key) {
+        case .none: nil
+        case .object(let object): object
+        case .large(let record): try await large(record, key)
+        }
+    }
+
+    /// The objects of some keys, in their order.
+    func objects(forKeys keys: [[UInt8]]) async throws -> [ResidentObject?] {
+        let found = try store.objects(of: keys)
+        var objects: [ResidentObject?] = []
+        objects.reserveCapacity(keys.count)
+        for (key, found) in zip(keys, found) {
+            switch found {
+            case .none: objects.append(nil)
+            case .object(let object): objects.append(object)
+            case .large(let record): objects.append(try await large(record, key))
+            }
+        }
+        return objects
+    }
+
+    /// The object of a key whose octets are read chunk by chunk.
+    private func large(_ record: EntryRecord, _ key: [UInt8]) async throws -> ResidentObject? {
+        var record = record
+        // A value that is replaced between finding it and reading the rest of it is looked for again.
         for _ in 0..<4 {
-            let (record, database) = try record(ofObject: octets)
-            guard let record else { return nil }
-            guard let head = record.objectHead else {
-                core.noteDamage("head", entryID: record.id, in: database)
-                return nil
+            switch try await large(record) {
+            case .found(let object): return object
+            case .damaged: return nil
+            case .gone: break
             }
-            store.use(record.id, database)
-            let damage = core.damagedReads.load(ordering: .relaxed)
-            let body = try StoredBody.open(
-                core,
-                database,
-                entryID: record.id,
-                bodyID: record.bodyID,
-                length: record.bodyLength
-            )
-            if let body {
-                let content = try await body.collect(upTo: Int(clamping: record.bodyLength))
-                let object = StoredObject(
-                    value: Array(content.readableBytesView),
-                    storedAt: record.storedAt,
-                    expiresAt: record.expiresAt == .distantFuture ? nil : record.expiresAt,
-                    isDistrusted: record.isInvalidated,
-                    at: now
-                )
-                return StoredOctets(object: object, typeName: head.typeName)
+            switch try store.object(of: key) {
+            case .none: return nil
+            case .object(let object): return object
+            case .large(let next): record = next
             }
-            if core.damagedReads.load(ordering: .relaxed) != damage { return nil }
         }
         return nil
     }
 
-    private func record(ofObject key: [UInt8]) throws -> (EntryRecord?, StoreDatabase) {
-        try core.read { connection, database in
-            let statement = try connection.prepare(Self.objectQuery.sql(database.state))
-            defer { statement.reset() }
-            statement.bind(1, database.state.hash(key, .objectKey))
-            while try statement.step() {
-                if statement.withOctets(3, { $0.elementsEqual(key) }) {
-                    return (EntryRecord(statement, database.state), database)
-                }
-            }
-            return (nil, database)
+    private enum LargeObject {
+        case found(ResidentObject)
+        case damaged
+        case gone
+    }
+
+    /// Reads an object chunk by chunk.
+    private func large(_ record: EntryRecord) async throws -> LargeObject {
+        let database = try core.database()
+        let damage = core.damagedReads.load(ordering: .relaxed)
+        let body = try StoredBody.open(
+            core,
+            database,
+            entryID: record.id,
+            bodyID: record.bodyID,
+            length: record.bodyLength
+        )
+        guard let body, let head = record.objectHead else {
+            return core.damagedReads.load(ordering: .relaxed) == damage ? .gone : .damaged
         }
+        let content = try await body.collect(upTo: Int(clamping: record.bodyLength))
+        return .found(
+            ResidentObject(
+                id: record.id,
+                storedAt: record.storedAt,
+                expiresAt: record.expiresAt,
+                isDistrusted: record.isInvalidated,
+                typeName: head.typeName,
+                octets: Array(content.readableBytesView)
+            )
+        )
+    }
+
+    static func resident(_ object: ResidentObject, key: [UInt8], hash: Int64, sequence: Int64) -> ResidentEntry {
+        ResidentEntry(
+            key: key,
+            value: .object(object),
+            subject: InvalidationSubject(keyHash: hash, targetHash: hash),
+            sequence: sequence
+        )
     }
 
     static let objectQuery = EntryRecord.Query("key_hash = ?1 AND kind = 1")
 
-    private func decode<Value: Decodable>(
+    /// The value, decoded once for as long as the octets are in memory.
+    func decode<Value: Decodable & Sendable>(
         _ type: Value.Type,
-        _ stored: StoredOctets,
+        _ object: ResidentObject,
         key: String,
         coder: (any ObjectCoder)?
     ) -> Value? {
+        // What a coder that a call names would make of it is that call's own.
+        if coder == nil, let value = object.derived.value(type) { return value }
         do {
-            return try (coder ?? self.coder).decode(type, from: stored.object.value)
+            let value = try (coder ?? self.coder).decode(type, from: object.octets)
+            if coder == nil { object.derived.keep(value, octets: MemoryLayout<Value>.size + 2 * object.octets.count) }
+            return value
         } catch {
             core.undecodableObjects.add(1, ordering: .relaxed)
             core.logger.notice(
                 "a stored object does not decode as the type asked for; its octets stay",
                 metadata: [
-                    "store.key": "\(key)", "store.stored-type": "\(stored.typeName)",
+                    "store.key": "\(key)", "store.stored-type": "\(object.typeName)",
                     "store.asked-type": "\(Value.self)",
                 ]
             )
             return nil
         }
+    }
+}
+
+extension ResidentObject {
+    func isExpired(at now: Timestamp) -> Bool { isDistrusted || expiresAt <= now }
+
+    /// Its value with its times.
+    func stored<Value>(_ value: Value, at now: Timestamp) -> StoredObject<Value> {
+        StoredObject(
+            value: value,
+            storedAt: storedAt,
+            expiresAt: expiresAt == .distantFuture ? nil : expiresAt,
+            isDistrusted: isDistrusted,
+            at: now
+        )
     }
 }

@@ -77,10 +77,8 @@ extension CacheManager {
     @concurrent
     public func response(for key: CacheKey) async throws -> RawResponse? {
         let now = now()
-        let records = try store.records(of: key).filter {
-            !$0.response.head.isInvalidated && !$0.record.isExpired(at: now)
-        }
-        return try await newest(records, at: now)?.response
+        let live = try await responses.lookup(key).filter { $0.isLive(at: now) }
+        return try await newest(live, at: now)?.response
     }
 
     /// The response of a key whatever its age, with its times.
@@ -91,9 +89,9 @@ extension CacheManager {
     @concurrent
     public func storedResponse(for key: CacheKey) async throws -> StoredRawResponse? {
         let now = now()
-        let records = try store.records(of: key)
-        let live = records.filter { !$0.response.head.isInvalidated && !$0.record.isExpired(at: now) }
-        return try await newest(live.isEmpty ? records : live, at: now)
+        let found = try await responses.lookup(key)
+        let live = found.filter { $0.isLive(at: now) }
+        return try await newest(live.isEmpty ? found : live, at: now)
     }
 
     /// Removes a key's responses, all variants, as an invalidation: what is being fetched for the key now is not stored
@@ -153,17 +151,25 @@ extension CacheManager {
         core.changes.changes(of: interest)
     }
 
-    private func newest(
-        _ records: [(record: EntryRecord, response: StoredResponse)],
-        at now: Timestamp
-    ) async throws -> StoredRawResponse? {
-        let newest = records.max { $0.response.head.responseTime < $1.response.head.responseTime }
-        guard let (record, response) = newest, let body = try await responses.openBody(of: response) else { return nil }
-        let raw = RawResponse(
-            status: response.head.status,
-            fields: response.head.fields,
-            body: try await body.collect(upTo: Int(clamping: response.bodyLength))
-        )
-        return StoredRawResponse(response: raw, record: record, isInvalidated: response.head.isInvalidated, at: now)
+    func newest(_ found: [StoredResponse], at now: Timestamp) async throws -> StoredRawResponse? {
+        let newest = found.max { $0.head.responseTime < $1.head.responseTime }
+        guard let newest else { return nil }
+        let body: ByteBuffer
+        if let resident = newest.content?.body {
+            body = resident
+        } else {
+            guard let stream = try await responses.openBody(of: newest) else { return nil }
+            body = try await stream.collect(upTo: Int(clamping: newest.bodyLength))
+        }
+        let raw = RawResponse(status: newest.head.status, fields: newest.head.fields, body: body)
+        return StoredRawResponse(response: raw, stored: newest, at: now)
     }
+}
+
+extension StoredResponse {
+    /// The first instant at which it is no longer live; every lookup tells.
+    var freshUntil: Timestamp { content?.freshUntil ?? .distantFuture }
+
+    /// Neither expired nor invalidated.
+    func isLive(at now: Timestamp) -> Bool { !head.isInvalidated && freshUntil > now }
 }

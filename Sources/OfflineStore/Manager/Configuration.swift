@@ -14,6 +14,18 @@ extension CacheManager {
         /// eighth of it. Databases that were set aside because they were damaged are not counted: they are yours to examine or remove.
         public var budget: Int64 = 1 << 30
 
+        /// Octets of memory for what is read often: heads, bodies up to ``maximumResidentBody``, objects and what they were decoded as.
+        ///
+        /// 64 MiB unless told otherwise; 0 for none. Everything that is kept counts, and what keeps it. Processes that open
+        /// the store for reading alone keep nothing in memory, so that they see at once what the writer does.
+        public var memoryBudget = 64 << 20
+
+        /// Octets of the largest body that is kept in memory.
+        ///
+        /// 256 KiB unless told otherwise, and never more than a fifth of a shard of the memory tier (its budget in up to 64 parts of a
+        /// mebibyte or more); larger ones are read from disk, where the system's page cache has them.
+        public var maximumResidentBody = 256 << 10
+
         /// Read-only connections, 1 to 64.
         ///
         /// Eight unless told otherwise; more than the processor has cores is of no use.

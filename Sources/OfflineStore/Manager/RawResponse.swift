@@ -1,3 +1,4 @@
+import HTTPCache
 public import HTTPCacheSemantics
 public import HTTPTypes
 public import NIOCore
@@ -38,12 +39,12 @@ public struct StoredRawResponse: Sendable, Hashable {
     /// How long ago it was stored, as of the call that read it; zero when the clock was turned back.
     public var age: Duration
 
-    init(response: RawResponse, record: EntryRecord, isInvalidated: Bool, at now: Timestamp) {
+    init(response: RawResponse, stored: StoredResponse, at now: Timestamp) {
         self.response = response
-        self.isInvalidated = isInvalidated
-        storedAt = record.storedAt
-        expiresAt = record.expiresAt == .distantFuture ? nil : record.expiresAt
-        isExpired = isInvalidated || record.expiresAt <= now
+        isInvalidated = stored.head.isInvalidated
+        storedAt = stored.storedAt
+        expiresAt = stored.freshUntil == .distantFuture ? nil : stored.freshUntil
+        isExpired = !stored.isLive(at: now)
         staleness = .milliseconds(max(0, expiresAt.map { now.milliseconds(since: $0) } ?? 0))
         age = .milliseconds(max(0, now.milliseconds(since: storedAt)))
     }

@@ -29,19 +29,6 @@ public struct StoredObject<Value> {
         staleness = .milliseconds(max(0, expiresAt.map { now.milliseconds(since: $0) } ?? 0))
         age = .milliseconds(max(0, now.milliseconds(since: storedAt)))
     }
-
-    func replacingValue<Other>(with other: Other) -> StoredObject<Other> {
-        StoredObject<Other>(self, other)
-    }
-
-    fileprivate init<Other>(_ original: StoredObject<Other>, _ value: Value) {
-        self.value = value
-        storedAt = original.storedAt
-        expiresAt = original.expiresAt
-        isExpired = original.isExpired
-        staleness = original.staleness
-        age = original.age
-    }
 }
 
 extension StoredObject: Sendable where Value: Sendable {}

@@ -80,33 +80,28 @@ final class BodyWriter: Sendable {
     private func flush() async throws {
         let limit = database.state.limits.transaction
         while true {
-            let step = state.withLock { state -> (octets: ByteBuffer, from: Int64, bodyID: Int64?)? in
+            let step = state.withLock { state -> (octets: ByteBuffer, from: Int64, bodyID: Int64, isBegun: Bool)? in
                 guard state.tail.readableBytes >= limit,
                     let octets = state.tail.getSlice(at: state.tail.readerIndex, length: limit)
                 else { return nil }
-                return (octets, state.written, state.body?.id)
+                return (octets, state.written, state.body?.id ?? database.state.newID(), state.body != nil)
             }
             guard let step else { return }
+            let bodyID = step.bodyID
+            let chunks = ChunkRows(bodyID: bodyID, from: Int(step.from) / StoreLimits.chunkLength, step.octets)
             do {
                 try takeRoom(for: step.from + Int64(limit))
                 let begun = try await core.write(to: database, bytes: limit) {
                     [leases = database.state.leases] context in
-                    if let bodyID = step.bodyID {
-                        try context.insertChunks(
-                            of: bodyID,
-                            from: Int(step.from) / StoreLimits.chunkLength,
-                            step.octets
-                        )
-                        return nil as (id: Int64, lease: Lease)?
-                    }
-                    let bodyID = try context.newID()
+                    try context.insert(chunks)
+                    if step.isBegun { return nil as Lease? }
+                    try context.reserve(bodyID)
                     guard let lease = leases.acquire(bodyID, isCondemned: true) else { throw WriteContext.missingRow }
                     try context.beginUnfinished(bodyID)
-                    try context.insertChunks(of: bodyID, from: 0, step.octets)
-                    return (bodyID, lease)
+                    return lease
                 }
                 state.withLock { state in
-                    if let begun { state.body = begun }
+                    if let begun { state.body = (bodyID, begun) }
                     state.written += Int64(limit)
                     state.tail.moveReaderIndex(forwardBy: limit)
                     state.tail.discardReadBytes()
@@ -118,46 +113,72 @@ final class BodyWriter: Sendable {
         }
     }
 
-    /// Writes the rest and, in the same commit, whatever makes the body visible.
+    /// What makes a body visible, and what its writer answers with.
+    struct Ending<Value: Sendable>: Sendable {
+        var draft: EntryDraft
+        var value: Value
+        /// Readers see it while it is written, as long as this is the number of the last invalidation; `nil`: when it is committed.
+        var fence: Int64?
+        /// Asked inside the transaction; `false` leaves the body to the sweep.
+        var isAllowed: @Sendable (WriteContext) throws -> Bool
+    }
+
+    /// Writes the rest and, in the same commit, the entry that makes the body visible.
     ///
     /// - Parameters:
     ///   - overhead: octets that are written beside the body.
-    ///   - publish: called with the body's number and length inside the transaction; `false` leaves the body to the sweep.
-    /// - Returns: the body's number, or `nil` when `publish` refused.
-    func finish(
+    ///   - mayRunHere: on the calling thread, if the writer has nothing else to do.
+    ///   - ending: makes the entry, given the body's number and length, and the body if it is in memory as a whole.
+    /// - Returns: the ending's value, or `nil` when it was not allowed.
+    func finish<Value: Sendable>(
         carrying overhead: Int = 0,
-        _ publish: @escaping @Sendable (WriteContext, Int64, Int64) throws -> Bool
-    ) async throws -> Int64? {
+        mayRunHere: Bool = false,
+        _ ending: (_ bodyID: Int64, _ length: Int64, _ whole: ByteBuffer?) -> Ending<Value>
+    ) async throws -> Value? {
         let (rest, written, begun) = try state.withLock { state in
             if let failure = state.failure { throw failure }
             return (state.tail, state.written, state.body?.id)
         }
         let length = written + Int64(rest.readableBytes)
         let leases = database.state.leases
+        let bodyID = begun ?? database.state.newID()
+        let ending = ending(bodyID, length, begun == nil ? rest : nil)
+        let chunks = ChunkRows(bodyID: bodyID, from: Int(written) / StoreLimits.chunkLength, rest)
+        let (draft, pending) = (ending.draft, database.state.pending)
+        let visible = ending.fence.flatMap { draft.resident?($0) }
+        if let visible { pending.add(visible, hash: draft.keyHash, token: bodyID) }
+        defer { if visible != nil { pending.remove(hash: draft.keyHash, token: bodyID) } }
         do {
-            let body = try await core.write(to: database, bytes: rest.readableBytes + overhead) {
-                context -> (id: Int64, lease: Lease?)? in
-                let bodyID = try begun ?? context.newID()
-                guard try publish(context, bodyID, length) else { return nil }
-                try context.insertChunks(of: bodyID, from: Int(written) / StoreLimits.chunkLength, rest)
+            let finished = try await core.write(
+                to: database,
+                bytes: rest.readableBytes + overhead,
+                mayRunHere: mayRunHere
+            ) { context -> Finished? in
+                guard try ending.isAllowed(context) else { return nil }
+                try context.insert(ending.draft)
+                try context.insert(chunks)
                 if begun != nil { try context.endUnfinished(bodyID) }
                 // The writer goes on reading from it, even if it is replaced at once.
-                return (bodyID, begun == nil && length > 0 ? leases.acquire(bodyID) : nil)
+                return Finished(lease: begun == nil && length > 0 ? leases.acquire(bodyID) : nil)
             }
-            guard let body else { return nil }
+            guard let finished else { return nil }
             state.withLock { state in
-                if let lease = body.lease { state.body = (body.id, lease) }
+                if let lease = finished.lease { state.body = (bodyID, lease) }
                 if length > 0 {
                     state.written = length
                     state.tail = ByteBuffer()
                 }
             }
             releaseRoom()
-            return body.id
+            return ending.value
         } catch let error as StoreError {
             state.withLock { $0.failure = error }
             throw error
         }
+    }
+
+    private struct Finished: Sendable {
+        var lease: Lease?
     }
 
     /// Octets beginning at `offset`: from memory while they are there, else one chunk's from disk.

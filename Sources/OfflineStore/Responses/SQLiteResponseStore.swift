@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+import NIOCore
 import Synchronization
 
 /// The engine's door to the store.
@@ -17,46 +18,167 @@ final class SQLiteResponseStore: ResponseStore {
 
     var changes: StoreChangeFeed { core.changes }
 
-    /// There is no memory tier yet.
-    func resident(_ key: CacheKey) -> [StoredResponse]? { nil }
+    /// From memory, or from the filter of keys, which knows of most keys that nothing is stored under them.
+    func resident(_ key: CacheKey) -> [StoredResponse]? {
+        guard let state = try? core.database().state, state.filter != nil else { return nil }
+        if case .found(let responses) = look(for: key, state) { return responses }
+        return nil
+    }
 
     @concurrent
     func lookup(_ key: CacheKey) async throws -> [StoredResponse] {
-        try records(of: key).compactMap(\.response)
-    }
-
-    /// The records of a key whose heads are whole.
-    func records(of key: CacheKey) throws -> [(record: EntryRecord, response: StoredResponse)] {
-        var (found, database) = try core.read {
-            connection,
-            database -> ([(EntryRecord, StoredResponse?)], StoreDatabase) in
-            let statement = try connection.prepare(Self.lookupQuery.sql(database.state))
-            defer { statement.reset() }
-            statement.bind(1, database.state.hash(key.bytes, .responseKey))
-            var found: [(EntryRecord, StoredResponse?)] = []
-            while try statement.step() {
-                guard statement.withOctets(3, { $0.elementsEqual(key.bytes) }),
-                    let record = EntryRecord(statement, database.state)
-                else { continue }
-                found.append((record, record.response(for: key)))
-            }
-            return (found, database)
-        }
-        for (record, response) in found {
-            if response == nil {
-                core.noteDamage("head", entryID: record.id, in: database)
-            } else {
-                use(record.id, database)
+        let database = try core.database()
+        switch look(for: key, database.state) {
+        case .found(let responses): return responses
+        case .missing(let missing):
+            return try core.read(database) { connection in
+                try read(missing, EntryReading(core: core, database: database, connection: connection))
             }
         }
-        found.removeAll { $0.1 == nil }
-        return found.compactMap { record, response in response.map { (record, $0) } }
     }
 
-    private static let lookupQuery = EntryRecord.Query("key_hash = ?1 AND kind = 0")
+    /// The responses of some keys, in their order: what is in memory, and the rest from one snapshot.
+    func responses(of keys: [CacheKey]) throws -> [[StoredResponse]] {
+        let database = try core.database()
+        var found: [[StoredResponse]] = []
+        found.reserveCapacity(keys.count)
+        var missing: [(index: Int, missing: Missing<CacheKey>)] = []
+        for key in keys {
+            switch look(for: key, database.state) {
+            case .found(let responses): found.append(responses)
+            case .missing(let one):
+                missing.append((found.count, one))
+                found.append([])
+            }
+        }
+        if missing.isEmpty { return found }
+        try core.read(database) { connection in
+            let reading = EntryReading(core: core, database: database, connection: connection)
+            for (index, missing) in missing { found[index] = try read(missing, reading) }
+        }
+        return found
+    }
+
+    /// What is not in memory, and what has to be known from before it is read.
+    private struct Missing<Key> {
+        var key: Key
+        var hash: Int64
+        /// The number of the last invalidation.
+        var sequence: Int64
+        /// What was being written. It counts even when that has ended meanwhile: then the disk has the same.
+        var written: [ResidentValue] = []
+        var ticket: UInt64
+    }
+
+    private enum Look<Key, Found> {
+        case found(Found)
+        case missing(Missing<Key>)
+    }
+
+    private func look(for key: CacheKey, _ state: DatabaseState) -> Look<CacheKey, [StoredResponse]> {
+        let hash = state.hash(key.bytes, .responseKey)
+        // Read first: what is invalidated after this may still be answered.
+        let sequence = core.sequence.load(ordering: .acquiring)
+        // Before the rest: when it has ended meanwhile, the rest has it.
+        let written = state.pending.values(key.bytes, hash: hash, sequence: sequence)
+        let ticket = state.memory?.ticket(hash) ?? 0
+        var found: [StoredResponse]?
+        if let memory = state.memory {
+            found = memory.responses(key, hash: hash, sequence: sequence, recency: state.recency)
+        }
+        if found == nil, state.filter?.mayContain(hash) == false { found = [] }
+        if let found { return .found(written.isEmpty ? found : state.pending.merged(found, with: written)) }
+        return .missing(Missing(key: key, hash: hash, sequence: sequence, written: written, ticket: ticket))
+    }
+
+    /// Reads what is not in memory, and takes it in.
+    private func read(_ missing: Missing<CacheKey>, _ reading: EntryReading) throws -> [StoredResponse] {
+        let state = reading.database.state
+        let responses = try reading.responses(of: missing.key, hash: missing.hash)
+        for response in responses { use(response.id, reading.database) }
+        if let memory = state.memory, !responses.isEmpty {
+            let entry = ResidentEntry(
+                key: missing.key.bytes,
+                value: .responses(responses),
+                subject: try reading.subject(of: responses, key: missing.key, hash: missing.hash),
+                sequence: missing.sequence
+            )
+            memory.insert(entry, hash: missing.hash, ticket: missing.ticket)
+        }
+        return missing.written.isEmpty ? responses : state.pending.merged(responses, with: missing.written)
+    }
+
+    // MARK: Objects
+
+    /// The object of a key.
+    func object(of key: [UInt8]) throws -> EntryReading.FoundObject {
+        let database = try core.database()
+        switch look(forObject: key, database.state) {
+        case .found(let object): return object
+        case .missing(let missing):
+            return try core.read(database) { connection in
+                try read(missing, EntryReading(core: core, database: database, connection: connection))
+            }
+        }
+    }
+
+    /// The objects of some keys, in their order: what is in memory, and the rest from one snapshot.
+    func objects(of keys: [[UInt8]]) throws -> [EntryReading.FoundObject] {
+        let database = try core.database()
+        var found: [EntryReading.FoundObject] = []
+        found.reserveCapacity(keys.count)
+        var missing: [(index: Int, missing: Missing<[UInt8]>)] = []
+        for key in keys {
+            switch look(forObject: key, database.state) {
+            case .found(let object): found.append(object)
+            case .missing(let one):
+                missing.append((found.count, one))
+                found.append(.none)
+            }
+        }
+        if missing.isEmpty { return found }
+        try core.read(database) { connection in
+            let reading = EntryReading(core: core, database: database, connection: connection)
+            for (index, missing) in missing { found[index] = try read(missing, reading) }
+        }
+        return found
+    }
+
+    private func look(forObject key: [UInt8], _ state: DatabaseState) -> Look<[UInt8], EntryReading.FoundObject> {
+        let hash = state.hash(key, .objectKey)
+        let sequence = core.sequence.load(ordering: .acquiring)
+        if case .object(let object)? = state.pending.values(key, hash: hash, sequence: sequence).last {
+            return .found(.object(object))
+        }
+        let ticket = state.memory?.ticket(hash) ?? 0
+        if let object = state.memory?.object(key, hash: hash, sequence: sequence, recency: state.recency) {
+            return .found(.object(object))
+        }
+        if state.filter?.mayContain(hash) == false { return .found(.none) }
+        return .missing(Missing(key: key, hash: hash, sequence: sequence, ticket: ticket))
+    }
+
+    private func read(_ missing: Missing<[UInt8]>, _ reading: EntryReading) throws -> EntryReading.FoundObject {
+        let found = try reading.object(of: missing.key, hash: missing.hash)
+        guard case .object(let object) = found else { return found }
+        use(object.id, reading.database)
+        if let memory = reading.database.state.memory, object.octets.count <= memory.bodyLimit {
+            let entry = CacheManager.resident(
+                object,
+                key: missing.key,
+                hash: missing.hash,
+                sequence: missing.sequence
+            )
+            memory.insert(entry, hash: missing.hash, ticket: missing.ticket)
+        }
+        return found
+    }
+
+    // MARK: Bodies
 
     @concurrent
     func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream? {
+        if let body = response.content?.body { return BodyStream(body, range) }
         let database = try core.database()
         use(response.id, database)
         return try StoredBody.open(
@@ -73,8 +195,7 @@ final class SQLiteResponseStore: ResponseStore {
     ///
     /// In memory: a read never writes.
     func use(_ entryID: Int64, _ database: StoreDatabase) {
-        guard let writer = database.writer else { return }
-        if database.state.recency.use(entryID) { writer.requestSweep() }
+        if database.writer != nil { database.state.recency.use(entryID) }
     }
 
     @concurrent
@@ -112,16 +233,18 @@ final class SQLiteResponseStore: ResponseStore {
             return nil
         }
         let entry = ResponseEntry(draft: draft, state: database.state)
+        let renewed = entry.draft(id: response.id, bodyID: response.bodyID, bodyLength: response.bodyLength)
         let place = EntryPlace(id: response.id, bodyID: response.bodyID, bodyLength: response.bodyLength)
         let isChanged = try await core.write(to: database, bytes: Int(draft.head.storedOctets + draft.tagLogOctets)) {
             context in
             if try context.isInvalidated(after: fence, entry, freshening: place.id) { return false }
-            return try context.freshen(place, with: entry.draft(bodyLength: place.bodyLength))
+            return try context.freshen(place, with: renewed)
         }
         guard isChanged else { return nil }
         changes.publish(StoreChange(.freshened, .key(response.key), tags: draft.tags))
         var freshened = response
         freshened.head = draft.head
+        freshened.content = ResidentContent(body: response.content?.body, freshUntil: draft.freshUntil)
         return freshened
     }
 
@@ -146,9 +269,23 @@ final class SQLiteResponseStore: ResponseStore {
     }
 }
 
+extension BodyStream {
+    /// A part of a body that is in memory; `nil` when the range is not within it.
+    init?(_ body: ByteBuffer, _ range: Range<Int64>?) {
+        guard let range else {
+            self.init(body)
+            return
+        }
+        guard range.lowerBound >= 0, range.upperBound <= Int64(body.readableBytes),
+            let part = body.getSlice(at: body.readerIndex + Int(range.lowerBound), length: range.count)
+        else { return nil }
+        self.init(part)
+    }
+}
+
 extension EntryRecord {
     /// The response, when the key is known already.
-    fileprivate func response(for key: CacheKey) -> StoredResponse? {
+    func response(for key: CacheKey) -> StoredResponse? {
         guard var head = StoredHeadCodec.decode(head, binding: binding) else { return nil }
         head.isInvalidated = head.isInvalidated || isInvalidated
         return StoredResponse(id: id, key: key, head: head, bodyID: bodyID, bodyLength: bodyLength, storedAt: storedAt)

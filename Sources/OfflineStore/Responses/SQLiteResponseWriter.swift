@@ -62,27 +62,36 @@ final class SQLiteResponseWriter: ResponseWriter {
                     + "It is not stored; fetch it again."
             )
         }
-        let entry = ResponseEntry(draft: draft, state: body.database.state)
+        let state = body.database.state
+        let entry = ResponseEntry(draft: draft, state: state)
         let fence = fence
-        let bodyID = try await body.finish(carrying: Int(draft.head.storedOctets + draft.tagLogOctets)) {
-            context,
-            bodyID,
-            length in
-            if let fence, try context.isInvalidated(after: fence, entry) { return false }
-            try context.insert(entry.draft(bodyLength: length), id: bodyID)
-            return true
+        let now = core.sequence.load(ordering: .acquiring)
+        let stored = try await body.finish(
+            carrying: Int(draft.head.storedOctets + draft.tagLogOctets),
+            mayRunHere: fence == nil
+        ) { [draft] bodyID, length, whole in
+            var response = StoredResponse(
+                id: bodyID,
+                key: draft.key,
+                head: draft.head,
+                bodyID: bodyID,
+                bodyLength: length,
+                storedAt: draft.storedAt
+            )
+            var row = entry.draft(id: bodyID, bodyID: bodyID, bodyLength: length)
+            let isSmall = length <= Int64(state.limits.residentBody)
+            response.content = ResidentContent(body: isSmall ? whole : nil, freshUntil: draft.freshUntil)
+            row.resident = { [response] sequence in entry.resident(response, sequence: sequence) }
+            let isVisible = isSmall && whole != nil
+            return BodyWriter.Ending(draft: row, value: response, fence: isVisible ? fence?.number ?? now : nil) {
+                context in
+                if let fence { try !context.isInvalidated(after: fence, entry) } else { true }
+            }
         }
-        phase.withLock { $0 = bodyID == nil ? .abandoned : .finished }
-        guard let bodyID else { return nil }
+        phase.withLock { $0 = stored == nil ? .abandoned : .finished }
+        guard let stored else { return nil }
         core.changes.publish(StoreChange(.stored, .key(draft.key), tags: draft.tags))
-        return StoredResponse(
-            id: bodyID,
-            key: draft.key,
-            head: draft.head,
-            bodyID: bodyID,
-            bodyLength: length,
-            storedAt: draft.storedAt
-        )
+        return stored
     }
 
     func abandon() async {
@@ -122,8 +131,10 @@ struct ResponseEntry: Sendable {
         targetHash = state.hash(draft.key.components.target.canonicalBytes, .target)
     }
 
-    func draft(bodyLength: Int64) -> EntryDraft {
-        EntryDraft(
+    func draft(id: Int64, bodyID: Int64, bodyLength: Int64) -> EntryDraft {
+        let binding = HeadBinding(entryID: id, keyHash: keyHash, bodyID: bodyID, bodyLength: bodyLength)
+        return EntryDraft(
+            id: id,
             kind: .response,
             keyHash: keyHash,
             key: source.key.bytes,
@@ -134,8 +145,18 @@ struct ResponseEntry: Sendable {
             storedAt: source.storedAt.milliseconds,
             expiresAt: source.freshUntil.milliseconds,
             bodyLength: bodyLength,
-            headContent: headContent,
+            head: binding.sealing(headContent),
             tags: tags
+        )
+    }
+
+    /// The response as memory keeps it, when it is all there is under its key.
+    func resident(_ response: StoredResponse, sequence: Int64) -> ResidentEntry {
+        ResidentEntry(
+            key: response.key.bytes,
+            value: .responses([response]),
+            subject: InvalidationSubject(keyHash: keyHash, targetHash: targetHash, tagHashes: tags.map(\.hash)),
+            sequence: sequence
         )
     }
 }

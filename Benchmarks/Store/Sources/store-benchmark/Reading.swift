@@ -1,0 +1,108 @@
+import HTTPCache
+import HTTPCacheSemantics
+import NIOCore
+import OfflineStore
+
+/// Reading what was stored, in random order, by one task.
+enum Reading {
+    /// - Parameters, from `options`: those of ``Store``, and `kind` (`object`, `response`, `resident`, `objects`, `responses`), `count` of what is stored,
+    ///   `reads`, `batch` (100).
+    @concurrent
+    static func measure(_ options: Options) async throws -> Report {
+        let store = try await Store.open(options)
+        let count = try options.number("count")
+        let reads = try options.number("reads")
+        let batch = try options.number("batch", default: 100)
+        let kind = options.text("kind", default: "object")
+        let numbers = Content.numbers(reads, below: count)
+        // Everything once where it fits in memory, else a tenth: reading connections, plans and pages are then as they will be.
+        let isInMemory = options.text("memory", default: "0") != "0"
+        let warmUp =
+            isInMemory ? Array(0..<count) + Array(0..<count) : Content.numbers(reads / 10 + 1, below: count, seed: 7)
+        let written = FileOctets.written
+        var report: Report
+        switch kind {
+        case "object":
+            let keys = numbers.map { Content.objectKey($0) }
+            _ = try await readObjects(store, warmUp.map { Content.objectKey($0) })
+            let watch = Stopwatch()
+            let octets = try await readObjects(store, keys)
+            report = watch.report(count: reads)
+            report["octets"] = Double(octets)
+        case "response":
+            let keys = try numbers.map { try Content.responseKey($0) }
+            _ = try await readResponses(store, try warmUp.map { try Content.responseKey($0) })
+            let watch = Stopwatch()
+            let octets = try await readResponses(store, keys)
+            report = watch.report(count: reads)
+            report["octets"] = Double(octets)
+        case "resident":
+            let keys = try numbers.map { try Content.responseKey($0) }
+            _ = try await readResponses(store, try warmUp.map { try Content.responseKey($0) })
+            let watch = Stopwatch()
+            let found = readResident(store, keys)
+            report = watch.report(count: reads)
+            guard found == reads else { throw BenchmarkError("\(reads - found) of \(reads) are not in memory.") }
+        case "objects":
+            let keys = numbers.map { Content.objectKey($0) }
+            _ = try await store.objects([UInt8].self, forKeys: Array(keys.prefix(batch)))
+            let watch = Stopwatch()
+            for start in stride(from: 0, to: reads, by: batch) {
+                let some = Array(keys[start..<min(start + batch, reads)])
+                let found = try await store.objects([UInt8].self, forKeys: some)
+                guard found.count == Set(some).count else { throw missing }
+            }
+            report = watch.report(count: reads)
+        case "responses":
+            let keys = try numbers.map { try Content.responseKey($0) }
+            _ = try await store.responses(for: Array(keys.prefix(batch)))
+            let watch = Stopwatch()
+            for start in stride(from: 0, to: reads, by: batch) {
+                let some = Array(keys[start..<min(start + batch, reads)])
+                let found = try await store.responses(for: some)
+                guard found.count == Set(some).count else { throw missing }
+            }
+            report = watch.report(count: reads)
+        default: throw BenchmarkError("'\(kind)' is not known.")
+        }
+        report["resident"] = ResidentMemory.present
+        report["written"] = FileOctets.written - written
+        try await store.close()
+        return report
+    }
+
+    private static let missing = BenchmarkError("Something that was stored was not found.")
+
+    @concurrent
+    private static func readObjects(_ store: CacheManager, _ keys: [String]) async throws -> Int {
+        var octets = 0
+        for key in keys {
+            guard let value = try await store.object([UInt8].self, forKey: key) else { throw missing }
+            octets += value.count
+        }
+        return octets
+    }
+
+    @concurrent
+    static func readResponses(_ store: CacheManager, _ keys: [CacheKey]) async throws -> Int {
+        let responses = store.responses
+        var octets = 0
+        for key in keys { octets += try await readResponse(responses, key) }
+        return octets
+    }
+
+    /// What a hit does: memory is asked first, then the store.
+    static func readResponse(_ responses: any ResponseStore, _ key: CacheKey) async throws -> Int {
+        var found = responses.resident(key)
+        if found == nil { found = try await responses.lookup(key) }
+        guard let response = found?.first, let body = try await responses.openBody(of: response) else { throw missing }
+        return try await body.collect(upTo: Int(response.bodyLength)).readableBytes
+    }
+
+    private static func readResident(_ store: CacheManager, _ keys: [CacheKey]) -> Int {
+        let responses = store.responses
+        var found = 0
+        for key in keys where responses.resident(key)?.isEmpty == false { found += 1 }
+        return found
+    }
+}

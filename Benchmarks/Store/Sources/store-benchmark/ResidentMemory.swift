@@ -1,0 +1,44 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The process's resident memory in octets, as Linux tells it; 0 elsewhere.
+enum ResidentMemory {
+    static var present: Double { value("VmRSS:") }
+
+    /// The most there was since ``resetPeak()``.
+    static var peak: Double { value("VmHWM:") }
+
+    static func resetPeak() {
+        guard let file = fopen("/proc/self/clear_refs", "w") else { return }
+        fputs("5", file)
+        fclose(file)
+    }
+
+    private static func value(_ name: String) -> Double { processValue(name, in: "status") * 1024 }
+}
+
+/// What the process has read from files and written to them, in octets, as Linux tells it; 0 elsewhere.
+enum FileOctets {
+    static var read: Double { processValue("rchar:", in: "io") }
+    static var written: Double { processValue("wchar:", in: "io") }
+}
+
+/// A number from one of the files that Linux keeps of this process.
+private func processValue(_ name: String, in file: String) -> Double {
+    guard let file = fopen("/proc/self/\(file)", "r") else { return 0 }
+    defer { fclose(file) }
+    var line = [CChar](repeating: 0, count: 256)
+    while fgets(&line, Int32(line.count), file) != nil {
+        let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        if text.hasPrefix(name) {
+            let digits = text.filter(\.isNumber)
+            return Double(digits) ?? 0
+        }
+    }
+    return 0
+}

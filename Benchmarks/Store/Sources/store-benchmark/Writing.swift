@@ -1,0 +1,119 @@
+import HTTPCacheSemantics
+import OfflineStore
+import Synchronization
+
+/// Storing through the public API: each value awaited, or many at a time.
+enum Writing {
+    enum Kind: String {
+        case object
+        case response
+    }
+
+    /// - Parameters, from `options`: those of ``Store``, and `kind`, `count`, `first` (0), `length` in octets (2048), `tasks` that each await what they
+    ///   store (1), `tag`.
+    @concurrent
+    static func measure(_ options: Options) async throws -> Report {
+        let store = try await Store.open(options)
+        guard let kind = Kind(rawValue: options.text("kind", default: "object")) else {
+            throw BenchmarkError("'kind' is 'object' or 'response'.")
+        }
+        let count = try options.number("count")
+        let first = try options.number("first", default: 0)
+        let length = try options.number("length", default: 2048)
+        let tag = options.text("tag", default: "")
+        let tasks = try options.number("tasks", default: 1)
+        // Away from what is measured, so that opening and the first plans are not in it.
+        try await write(store, kind, numbers: 1 << 40..<1 << 40 + 64, length: length, tags: [], tasks: 8)
+        let numbers = first..<first + count
+        let tags = tag.isEmpty ? [] : [tag]
+        // Made before, unless they are too many: making them is not what is measured.
+        let isMade = count * length <= 256 << 20
+        let values = isMade ? try numbers.map { try Value(kind, $0, length: length, tags: tags) } : []
+        let watch = Stopwatch()
+        let latencies = try await run(store, numbers: numbers, tasks: tasks) { number in
+            isMade ? values[number - first] : try Value(kind, number, length: length, tags: tags)
+        }
+        var report = watch.report(count: count)
+        report["p50"] = latencies.percentile(0.5)
+        report["p99"] = latencies.percentile(0.99)
+        report["resident"] = ResidentMemory.present
+        try await store.close()
+        return report
+    }
+
+    @concurrent
+    @discardableResult
+    static func write(
+        _ store: CacheManager,
+        _ kind: Kind,
+        numbers: Range<Int>,
+        length: Int,
+        tags: [String],
+        tasks: Int
+    ) async throws -> Latencies {
+        try await run(store, numbers: numbers, tasks: tasks) { try Value(kind, $0, length: length, tags: tags) }
+    }
+
+    @concurrent
+    private static func run(
+        _ store: CacheManager,
+        numbers: Range<Int>,
+        tasks: Int,
+        value: @escaping @Sendable (Int) throws -> Value
+    ) async throws -> Latencies {
+        let queue = NumberQueue(numbers)
+        return try await withThrowingTaskGroup(of: Latencies.self) { group in
+            for _ in 0..<tasks {
+                group.addTask {
+                    var latencies = Latencies()
+                    while let number = queue.next() {
+                        let value = try value(number)
+                        let start = nanoseconds()
+                        try await value.store(in: store)
+                        latencies.note(nanoseconds() - start)
+                    }
+                    return latencies
+                }
+            }
+            var all = Latencies()
+            for try await latencies in group { all.merge(latencies) }
+            return all
+        }
+    }
+}
+
+/// One thing to be stored, with its key.
+private enum Value: Sendable {
+    case object([UInt8], key: String)
+    case response(RawResponse, key: CacheKey, tags: [String])
+
+    init(_ kind: Writing.Kind, _ number: Int, length: Int, tags: [String]) throws {
+        switch kind {
+        case .object: self = .object(Content.octets(number, count: length), key: Content.objectKey(number))
+        case .response:
+            self = .response(
+                Content.response(number, count: length),
+                key: try Content.responseKey(number),
+                tags: tags
+            )
+        }
+    }
+
+    @concurrent
+    func store(in store: CacheManager) async throws {
+        switch self {
+        case .object(let octets, let key): try await store.setObject(octets, forKey: key)
+        case .response(let response, let key, let tags):
+            try await store.setResponse(response, for: key, expiry: .after(.seconds(36_000)), tags: tags)
+        }
+    }
+}
+
+/// Numbers that several tasks take in turn.
+private final class NumberQueue: Sendable {
+    private let rest: Mutex<Range<Int>>
+
+    init(_ numbers: Range<Int>) { rest = Mutex(numbers) }
+
+    func next() -> Int? { rest.withLock { $0.popFirst() } }
+}

@@ -1,0 +1,80 @@
+import Synchronization
+
+/// Values made of something stored, kept beside it for as long as it is in memory: each is made once and not for every reader.
+///
+/// At most ``limit`` of them; a further one takes the place of the oldest.
+public final class DerivedValues: Sendable {
+    /// Values kept at most.
+    public static let limit = 4
+
+    private struct Entry {
+        var type: ObjectIdentifier
+        var maker: ObjectIdentifier?
+        var octets: Int
+        var value: any Sendable
+    }
+
+    private struct State {
+        var entries: [Entry] = []
+        var onGrowth: (@Sendable (Int) -> Void)?
+    }
+
+    private let state = Mutex(State())
+
+    /// Nothing yet.
+    public init() {}
+
+    /// The value of a type.
+    ///
+    /// - Parameter maker: who made it, where values of one type differ by their maker (a decoder with settings of its own).
+    public func value<Value: Sendable>(_ type: Value.Type, madeBy maker: ObjectIdentifier? = nil) -> Value? {
+        let identifier = ObjectIdentifier(type)
+        return state.withLock { state in
+            for entry in state.entries where entry.type == identifier && entry.maker == maker {
+                return entry.value as? Value
+            }
+            return nil
+        }
+    }
+
+    /// Keeps a value.
+    ///
+    /// - Parameters:
+    ///   - octets: about what it takes in memory; it counts against the budget of whoever keeps the thing it was made of.
+    ///   - maker: as in ``value(_:madeBy:)``.
+    public func keep<Value: Sendable>(_ value: Value, octets: Int, madeBy maker: ObjectIdentifier? = nil) {
+        let entry = Entry(
+            type: ObjectIdentifier(Value.self),
+            maker: maker,
+            octets: octets,
+            value: value
+        )
+        let (growth, tell, gone) = state.withLock { state -> (Int, (@Sendable (Int) -> Void)?, Entry?) in
+            var gone: Entry?
+            if let index = state.entries.firstIndex(where: { $0.type == entry.type && $0.maker == entry.maker }) {
+                gone = state.entries[index]
+                state.entries[index] = entry
+            } else {
+                if state.entries.count == Self.limit { gone = state.entries.removeFirst() }
+                state.entries.append(entry)
+            }
+            return (octets - (gone?.octets ?? 0), state.onGrowth, gone)
+        }
+        // Outside the lock: a value's end may run code of others.
+        withExtendedLifetime(gone) {}
+        if growth != 0 { tell?(growth) }
+    }
+
+    /// About what is kept now takes in memory.
+    public var octets: Int { state.withLock { $0.entries.reduce(0) { $0 + $1.octets } } }
+
+    /// Has every later growth told, by how many octets, to whoever counts them.
+    ///
+    /// - Returns: what is kept already.
+    package func countGrowth(_ tell: (@Sendable (Int) -> Void)?) -> Int {
+        state.withLock { state in
+            state.onGrowth = tell
+            return state.entries.reduce(0) { $0 + $1.octets }
+        }
+    }
+}

@@ -1,0 +1,231 @@
+import HTTPCache
+
+/// A part of the memory tier: S3-FIFO over the entries whose hash belongs to it.
+///
+/// New entries go through a small queue (a tenth of the budget); what is used again there moves on to the main queue, everything
+/// else leaves, so that reading many things once does not push out what is read often. What left the small queue is remembered by
+/// its hash for a while, and goes straight to the main queue when it comes back. A hit counts up to three and moves nothing.
+///
+/// Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023
+struct MemoryShard {
+    private struct Node {
+        var entry: ResidentEntry?
+        var hash: Int64 = 0
+        var cost = 0
+        /// Told apart from what had the same place before.
+        var generation: UInt32 = 0
+        var frequency: UInt8 = 0
+        var isMain = false
+        var previous: Int32 = -1
+        var next: Int32 = -1
+        /// The period of the recency log in which its use was noted last.
+        var period: UInt32 = 0
+    }
+
+    private struct Queue {
+        var head: Int32 = -1
+        var tail: Int32 = -1
+        var cost = 0
+    }
+
+    /// A node, its place in the index, and their share of what is allocated ahead.
+    static let entryOverhead = 2 * MemoryLayout<Node>.stride + 64
+    private static let ghostOverhead = 48
+    private static let highestFrequency: UInt8 = 3
+
+    let budget: Int
+    private var nodes: [Node] = []
+    private var freed: [Int32] = []
+    private var index: [Int64: Int32] = [:]
+    private var small = Queue()
+    private var main = Queue()
+    /// Hashes of what left the small queue, a ring.
+    private var ghosts: [Int64] = []
+    private var ghostSet: Set<Int64> = []
+    private var nextGhost = 0
+    private let ghostLimit: Int
+    /// Counts the changes of what is stored; what was read before one is not taken in after it.
+    private(set) var version: UInt64 = 0
+    private var lastGeneration: UInt32 = 0
+    private var lastPeriod: UInt32 = 1
+
+    init(budget: Int) {
+        self.ghostLimit = max(16, budget / 4096)
+        self.budget = max(0, budget - ghostLimit * Self.ghostOverhead)
+    }
+
+    var cost: Int { small.cost + main.cost }
+    var count: Int { index.count }
+
+    // MARK: Reading
+
+    /// The place of an entry.
+    func find(_ hash: Int64, _ key: [UInt8]) -> Int32? {
+        guard let place = index[hash], nodes[Int(place)].entry?.key == key else { return nil }
+        return place
+    }
+
+    /// Counts a use and lends the value.
+    ///
+    /// - Returns: the value, the sequence number it was checked at, and whether this is its first use in a period of the recency log.
+    mutating func use(_ place: Int32, period: UInt32) -> (value: ResidentValue, sequence: Int64, isFirst: Bool)? {
+        let place = Int(place)
+        guard let entry = nodes[place].entry else { return nil }
+        if nodes[place].frequency < Self.highestFrequency { nodes[place].frequency += 1 }
+        let isFirst = nodes[place].period != period
+        if isFirst { nodes[place].period = period }
+        return (entry.value, entry.sequence, isFirst)
+    }
+
+    func subject(_ place: Int32) -> InvalidationSubject? { nodes[Int(place)].entry?.subject }
+
+    /// Notes up to which invalidation an entry has been checked.
+    mutating func setSequence(_ sequence: Int64, _ place: Int32) {
+        nodes[Int(place)].entry?.sequence = sequence
+    }
+
+    // MARK: Changing
+
+    /// Takes an entry in, in place of the one with its hash.
+    ///
+    /// - Returns: the number under which its growth is to be told, or `nil` when it is too large; and what has to be let go outside the lock.
+    mutating func insert(_ hash: Int64, _ entry: ResidentEntry, cost: Int, gone: inout [ResidentEntry]) -> UInt32? {
+        guard cost <= budget / 4 else {
+            remove(hash, gone: &gone)
+            return nil
+        }
+        lastGeneration &+= 1
+        let place: Int32
+        if let old = index[hash] {
+            place = old
+            let node = nodes[Int(place)]
+            if let entry = node.entry { gone.append(entry) }
+            if node.isMain { main.cost += cost - node.cost } else { small.cost += cost - node.cost }
+        } else {
+            place = freed.popLast() ?? Int32(nodes.count)
+            if Int(place) == nodes.count { nodes.append(Node()) }
+            index[hash] = place
+            nodes[Int(place)].frequency = 0
+            nodes[Int(place)].period = 0
+            nodes[Int(place)].hash = hash
+            link(place, isMain: ghostSet.contains(hash), cost: cost)
+        }
+        nodes[Int(place)].entry = entry
+        nodes[Int(place)].cost = cost
+        nodes[Int(place)].generation = lastGeneration
+        evict(gone: &gone)
+        return lastGeneration
+    }
+
+    /// Counts what was derived from an entry.
+    mutating func grow(_ hash: Int64, generation: UInt32, by octets: Int, gone: inout [ResidentEntry]) {
+        guard let place = index[hash], nodes[Int(place)].generation == generation else { return }
+        nodes[Int(place)].cost += octets
+        if nodes[Int(place)].isMain { main.cost += octets } else { small.cost += octets }
+        evict(gone: &gone)
+    }
+
+    /// Removes an entry because what is stored has changed: reads that are under way do not bring the old one back.
+    mutating func changed(_ hash: Int64, gone: inout [ResidentEntry]) {
+        version &+= 1
+        remove(hash, gone: &gone)
+    }
+
+    mutating func remove(_ hash: Int64, gone: inout [ResidentEntry]) {
+        guard let place = index.removeValue(forKey: hash) else { return }
+        unlink(place)
+        free(place, gone: &gone)
+    }
+
+    /// Removes everything.
+    mutating func removeAll() {
+        version &+= 1
+        nodes = []
+        freed = []
+        index = [:]
+        small = Queue()
+        main = Queue()
+        ghosts = []
+        ghostSet = []
+        nextGhost = 0
+    }
+
+    // MARK: The queues
+
+    private mutating func evict(gone: inout [ResidentEntry]) {
+        while cost > budget {
+            if small.tail >= 0, small.cost > budget / 10 || main.tail < 0 {
+                evictSmall(gone: &gone)
+            } else if main.tail >= 0 {
+                evictMain(gone: &gone)
+            } else {
+                return
+            }
+        }
+    }
+
+    private mutating func evictSmall(gone: inout [ResidentEntry]) {
+        let place = small.tail
+        let node = nodes[Int(place)]
+        unlink(place)
+        if node.frequency > 0 {
+            nodes[Int(place)].frequency = 0
+            link(place, isMain: true, cost: node.cost)
+        } else {
+            index[node.hash] = nil
+            remember(node.hash)
+            free(place, gone: &gone)
+        }
+    }
+
+    private mutating func evictMain(gone: inout [ResidentEntry]) {
+        let place = main.tail
+        let node = nodes[Int(place)]
+        unlink(place)
+        if node.frequency > 0 {
+            nodes[Int(place)].frequency = node.frequency - 1
+            link(place, isMain: true, cost: node.cost)
+        } else {
+            index[node.hash] = nil
+            free(place, gone: &gone)
+        }
+    }
+
+    private mutating func remember(_ hash: Int64) {
+        if ghosts.count < ghostLimit {
+            ghosts.append(hash)
+        } else {
+            ghostSet.remove(ghosts[nextGhost])
+            ghosts[nextGhost] = hash
+            nextGhost = (nextGhost + 1) % ghostLimit
+        }
+        ghostSet.insert(hash)
+    }
+
+    private mutating func free(_ place: Int32, gone: inout [ResidentEntry]) {
+        if let entry = nodes[Int(place)].entry { gone.append(entry) }
+        nodes[Int(place)].entry = nil
+        freed.append(place)
+    }
+
+    private mutating func link(_ place: Int32, isMain: Bool, cost: Int) {
+        nodes[Int(place)].isMain = isMain
+        nodes[Int(place)].cost = cost
+        var queue = isMain ? main : small
+        nodes[Int(place)].previous = -1
+        nodes[Int(place)].next = queue.head
+        if queue.head >= 0 { nodes[Int(queue.head)].previous = place } else { queue.tail = place }
+        queue.head = place
+        queue.cost += cost
+        if isMain { main = queue } else { small = queue }
+    }
+
+    private mutating func unlink(_ place: Int32) {
+        let node = nodes[Int(place)]
+        var queue = node.isMain ? main : small
+        if node.previous >= 0 { nodes[Int(node.previous)].next = node.next } else { queue.head = node.next }
+        if node.next >= 0 { nodes[Int(node.next)].previous = node.previous } else { queue.tail = node.previous }
+        queue.cost -= node.cost
+        if node.isMain { main = queue } else { small = queue }
+    }
+}

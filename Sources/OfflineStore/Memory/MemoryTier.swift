@@ -1,0 +1,174 @@
+import HTTPCache
+import HTTPCacheSemantics
+import Synchronization
+
+/// What is read often, in memory: whole lists of variants with small bodies, and objects.
+///
+/// It holds what is on disk and nothing else. A change on disk removes what it is about after its commit and before anybody is told
+/// (``apply(_:)``); what was read from the disk before the change is not taken in after it (``ticket(_:)``). An invalidation removes
+/// nothing: every entry knows up to which one it was checked, and a hit compares one number.
+///
+/// The budget counts everything that an entry holds, and what holds it.
+final class MemoryTier: Sendable {
+    private final class Shard: Sendable {
+        let state: Mutex<MemoryShard>
+        init(budget: Int) { state = Mutex(MemoryShard(budget: budget)) }
+    }
+
+    /// A change on disk to what is stored under a key.
+    enum Change: Sendable {
+        /// Read again.
+        case changed(Int64)
+        /// The value that is now stored, whole.
+        case stored(Int64, ResidentEntry)
+        case everything
+    }
+
+    private let shards: [Shard]
+    private let mask: Int
+    let ring: InvalidationRing
+    /// Octets of one body at most; larger ones stay on disk.
+    let bodyLimit: Int
+    let hits = Atomic<Int>(0)
+
+    /// - Parameters:
+    ///   - budget: octets for everything.
+    ///   - lastInvalidation: the number of the last one so far.
+    init(budget: Int, bodyLimit: Int, lastInvalidation: Int64) {
+        // A shard is no smaller than a mebibyte, so that a body of 256 KiB has room in one.
+        var count = 1
+        while count < 64, budget / (count * 2) >= 1 << 20 { count *= 2 }
+        shards = (0..<count).map { _ in Shard(budget: budget / count) }
+        mask = count - 1
+        ring = InvalidationRing(last: lastInvalidation)
+        self.bodyLimit = min(bodyLimit, budget / count / 5)
+    }
+
+    // MARK: Reading
+
+    /// The responses of a key, all of them, if they are in memory.
+    ///
+    /// - Parameters:
+    ///   - sequence: the number of the last invalidation, read before.
+    ///   - recency: where the first use in a period is noted.
+    func responses(_ key: CacheKey, hash: Int64, sequence: Int64, recency: RecencyLog) -> [StoredResponse]? {
+        guard case .responses(let responses)? = value(key.bytes, hash, sequence, recency) else { return nil }
+        return responses
+    }
+
+    /// The object of a key, if it is in memory.
+    func object(_ key: [UInt8], hash: Int64, sequence: Int64, recency: RecencyLog) -> ResidentObject? {
+        guard case .object(let object)? = value(key, hash, sequence, recency) else { return nil }
+        return object
+    }
+
+    private func value(_ key: [UInt8], _ hash: Int64, _ sequence: Int64, _ recency: RecencyLog) -> ResidentValue? {
+        let period = recency.period
+        var gone: [ResidentEntry] = []
+        let found = shard(hash).state.withLock { state -> (value: ResidentValue, sequence: Int64, isFirst: Bool)? in
+            guard let place = state.find(hash, key), let found = state.use(place, period: period) else { return nil }
+            if found.sequence == sequence { return found }
+            // Something was invalidated since: this, perhaps. (Or another thread knows of more than this one: then it was checked.)
+            if found.sequence < sequence {
+                guard let subject = state.subject(place), !ring.concerns(subject, after: found.sequence) else {
+                    state.remove(hash, gone: &gone)
+                    return nil
+                }
+                state.setSequence(sequence, place)
+            }
+            return found
+        }
+        release(gone)
+        guard let found else { return nil }
+        if found.isFirst { note(found.value, in: recency) }
+        return found.value
+    }
+
+    private func note(_ value: ResidentValue, in recency: RecencyLog) {
+        switch value {
+        case .responses(let responses): for response in responses { recency.use(response.id) }
+        case .object(let object): recency.use(object.id)
+        }
+    }
+
+    // MARK: Taking in
+
+    /// What has to be asked for before a key is read from the disk, to be handed in with what was read.
+    func ticket(_ hash: Int64) -> UInt64 {
+        shard(hash).state.withLock { $0.version }
+    }
+
+    /// Takes in what was read from the disk, unless something there has changed since.
+    func insert(_ entry: ResidentEntry, hash: Int64, ticket: UInt64) {
+        let cost = entry.cost
+        var gone: [ResidentEntry] = []
+        let generation = shard(hash).state.withLock { state -> UInt32? in
+            guard state.version == ticket else { return nil }
+            return state.insert(hash, entry, cost: cost, gone: &gone)
+        }
+        if let generation { follow(entry, hash, generation) }
+        release(gone)
+    }
+
+    /// Makes memory agree with what was committed. To be called by the writer alone, after each commit.
+    func apply(_ changes: [Change]) {
+        var gone: [ResidentEntry] = []
+        for change in changes {
+            switch change {
+            case .changed(let hash): shard(hash).state.withLock { $0.changed(hash, gone: &gone) }
+            case .stored(let hash, let entry):
+                let cost = entry.cost
+                let generation = shard(hash).state.withLock { state in
+                    state.changed(hash, gone: &gone)
+                    return state.insert(hash, entry, cost: cost, gone: &gone)
+                }
+                if let generation { follow(entry, hash, generation) }
+            case .everything: removeAll()
+            }
+        }
+        release(gone)
+    }
+
+    func removeAll() {
+        for shard in shards {
+            let old = shard.state.withLock { state in
+                let old = state
+                state.removeAll()
+                return old
+            }
+            withExtendedLifetime(old) {}
+        }
+    }
+
+    /// Has what is derived from an entry from now on counted as part of it.
+    private func follow(_ entry: ResidentEntry, _ hash: Int64, _ generation: UInt32) {
+        for derived in entry.derived {
+            let grow: @Sendable (Int) -> Void = { [weak self] octets in
+                guard let self else { return }
+                var gone: [ResidentEntry] = []
+                self.shard(hash).state.withLock {
+                    $0.grow(hash, generation: generation, by: octets, gone: &gone)
+                }
+                self.release(gone)
+            }
+            let octets = derived.countGrowth(grow)
+            if octets > 0 { grow(octets) }
+        }
+    }
+
+    /// Lets go of what left, outside every lock: the end of a derived value may run code of others.
+    private func release(_ gone: [ResidentEntry]) {
+        for entry in gone {
+            for derived in entry.derived { _ = derived.countGrowth(nil) }
+        }
+    }
+
+    private func shard(_ hash: Int64) -> Shard {
+        shards[Int(truncatingIfNeeded: UInt64(bitPattern: hash) >> 40) & mask]
+    }
+
+    // MARK: Counting
+
+    var octets: Int { shards.reduce(0) { $0 + $1.state.withLock { $0.cost } } }
+    var count: Int { shards.reduce(0) { $0 + $1.state.withLock { $0.count } } }
+}
