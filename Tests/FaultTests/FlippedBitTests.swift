@@ -70,6 +70,24 @@ import Testing
         #expect(misses > 0)
     }
 
+    /// The names of columns are text in the first pages: one that changed there makes every statement fail, and is damage like any other.
+    @Test(arguments: ["body_length INTEGER", "checksum INTEGER", "log_floor INTEGER", "TABLE garbage"])
+    func aFlippedBitInTheSchemaIsDamage(_ text: String) async throws {
+        let original = try await Original()
+        let name = "/0001.sqlite"
+        let octets = try readFile(original.closed + name)
+        let words = Array(text.utf8)
+        let place = octets.indices.first { octets[$0...].starts(with: words) }
+        let offset = try #require(place) + words.count - 9
+        let copy = original.folder.path + "/copy"
+        try TemporaryFolder.copy(original.closed, to: copy)
+        try writeFile(copy + name, [octets[offset] ^ 1], at: offset)
+        var model = original.model
+        var misses = 0
+        let findings = await Self.findings(copy, &model, &misses)
+        #expect(findings.isEmpty && misses > 0)
+    }
+
     @Test func aTruncatedFileIsNoReasonToStop() async throws {
         let original = try await Original()
         var random = SeededRandom(seed: Scale.seed)
