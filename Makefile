@@ -9,7 +9,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build run test simulate mutants fuzz benchmark benchmark-store lint format clean
+.PHONY: help setup build run test simulate crash mutants fuzz benchmark benchmark-store lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -30,6 +30,9 @@ test: ## Check everything: format, warnings, all tests, a consumer package
 
 simulate: ## Run the engine's simulation with SEEDS seeds (200) from FIRST (1) on
 	@scripts/simulate
+
+crash: ## Kill the store's process, its disk and its power: ROUNDS rounds (1000)
+	@scripts/crash
 
 fuzz: ## Run every fuzzer for SECONDS each (60)
 	@scripts/fuzz $(or $(SECONDS),60)

@@ -142,6 +142,30 @@ let package = Package(
             path: "Tests/KeyProbe",
             swiftSettings: settings
         ),
+        // A process that uses a store, for tests that take its life, its disk or its power.
+        .target(name: "FaultShim", path: "Tests/FaultShim"),
+        .target(
+            name: "FaultWorkload",
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "OfflineStore", grdbSQLite, httpTypes, nioCore, logging,
+            ],
+            path: "Tests/FaultWorkload",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "store-worker",
+            dependencies: ["FaultShim", "FaultWorkload", "OfflineStore"],
+            path: "Tests/StoreWorker",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "FaultTests",
+            dependencies: [
+                "FaultWorkload", "store-worker", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "HoldfastTesting",
+                httpTypes, nioCore, logging,
+            ],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "CommandLineTests",
             dependencies: ["SampleOrigin", "OfflineStore", "holdfast-cli", "cache-dump", "sample-origin", "key-probe"],

@@ -59,7 +59,12 @@ final class Connection {
         }
         var statement: OpaquePointer?
         let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
-        guard code == SQLITE_OK, let statement else { throw SQLiteFailure(code: code, connection: handle) }
+        guard code == SQLITE_OK, let statement else {
+            var failure = SQLiteFailure(code: code, connection: handle)
+            // Every statement is constant: a table or a column that is not there says that the schema is damaged.
+            if failure.primaryCode == SQLITE_ERROR { failure.code = SQLITE_CORRUPT }
+            throw failure
+        }
         let prepared = SQLStatement(statement)
         if first.count < Self.firstLimit { first.append((sql, prepared)) } else { statements[sql] = prepared }
         return prepared

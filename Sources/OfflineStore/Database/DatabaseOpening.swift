@@ -42,8 +42,11 @@ enum DatabaseOpening {
             try persistLog(database)
             try PendingInvalidation.addFunction(to: database)
             let connection = Connection(database)
+            // SQLite opens a file to read it when it cannot be opened to write it, for want of a descriptor too, and for as long as it is open.
+            if let pointer = connection.pointer, sqlite3_db_readonly(pointer, "main") != 0 {
+                throw SQLiteFailure(code: SQLITE_CANTOPEN, message: "it could be opened for reading alone")
+            }
             try connection.run("PRAGMA page_size = 8192")
-            try connection.run("PRAGMA auto_vacuum = INCREMENTAL")
             try connection.run("PRAGMA wal_autocheckpoint = 0")
             try connection.run("PRAGMA synchronous = NORMAL")
             try connection.run("PRAGMA journal_size_limit = \(limits.checkpoint)")
@@ -53,7 +56,7 @@ enum DatabaseOpening {
             try connection.run("PRAGMA secure_delete = \(limits.securelyDeletes ? "ON" : "OFF")")
             try connection.run("PRAGMA trusted_schema = OFF")
         }
-        return try DatabaseQueue(path: path, configuration: configuration)
+        return try open(path, configuration)
     }
 
     /// A reading connection.
@@ -73,7 +76,7 @@ enum DatabaseOpening {
             try connection.run("PRAGMA cache_size = -4096")
             try connection.run("PRAGMA trusted_schema = OFF")
         }
-        guard isImmutable else { return try DatabaseQueue(path: path, configuration: configuration) }
+        guard isImmutable else { return try open(path, configuration) }
         let escaped = path.utf8.map { octet -> String in
             switch octet {
             case UInt8(ascii: "%"), UInt8(ascii: "?"), UInt8(ascii: "#"), 0x80...: "%" + String(octet, radix: 16)
@@ -84,6 +87,17 @@ enum DatabaseOpening {
             path: "file:\(escaped.joined())?immutable=1",
             configuration: configuration
         )
+    }
+
+    /// Opens a connection; a disk that fails to read is no damaged database.
+    private static func open(_ path: String, _ configuration: GRDB.Configuration) throws -> DatabaseQueue {
+        do {
+            return try DatabaseQueue(path: path, configuration: configuration)
+        } catch  where SQLiteFailure(error)?.isDamage == true {
+            // SQLite has one word for both, and the connection that could tell is closed: a second one looks, and then it is tried again.
+            try DatabaseHeader.examineSchema(of: path)
+            return try DatabaseQueue(path: path, configuration: configuration)
+        }
     }
 
     private static func configuration(label: String) -> GRDB.Configuration {
@@ -103,7 +117,8 @@ enum DatabaseOpening {
 
     /// Makes a new database: whole and synced when this returns, and named by nothing yet.
     ///
-    /// Identity and schema are written before the switch to a write-ahead log, so that the file's header alone says whose it is.
+    /// Identity and schema are one transaction, before the switch to a write-ahead log: whenever the process ends, the file is empty, or has a
+    /// journal beside it, or is whole, and the header alone says whose it is.
     static func create(path: String, limits: StoreLimits, secrets: StoreSecrets, firstID: Int64, sequence: Int64) throws
     {
         // Made here and not by SQLite: then the mode is ours, and log and index take it over.
@@ -113,8 +128,12 @@ enum DatabaseOpening {
         try queue.writeWithoutTransaction { database in
             let connection = Connection(database)
             try connection.run("PRAGMA synchronous = FULL")
+            // Not yet for writing: that makes the first page, which fixes whether pages can be given back.
+            try connection.run("BEGIN")
+            // This one writes. On its own it would leave a database that is nobody's.
+            try connection.run("PRAGMA auto_vacuum = INCREMENTAL")
             try connection.run("PRAGMA application_id = \(Migrations.applicationID)")
-            try migrate(connection, from: 0)
+            for step in Migrations.all { try apply(step, connection) }
             let statement = try connection.prepare(
                 """
                 INSERT INTO store (id, key_secret, credential_secret, next_id, sequence, log_floor, response_floor, object_floor)
@@ -126,6 +145,7 @@ enum DatabaseOpening {
             statement.bind(3, firstID)
             statement.bind(4, sequence)
             try statement.run()
+            try connection.run("COMMIT")
             try connection.run("PRAGMA journal_mode = WAL")
         }
     }
@@ -135,14 +155,18 @@ enum DatabaseOpening {
         for step in Migrations.all where step.version > version {
             try connection.run("BEGIN IMMEDIATE")
             do {
-                try connection.execute(script: step.sql)
-                try connection.run("PRAGMA user_version = \(step.version)")
+                try apply(step, connection)
                 try connection.run("COMMIT")
             } catch {
                 if connection.isInTransaction { try? connection.run("ROLLBACK") }
                 throw error
             }
         }
+    }
+
+    private static func apply(_ step: Migration, _ connection: Connection) throws {
+        try connection.execute(script: step.sql)
+        try connection.run("PRAGMA user_version = \(step.version)")
     }
 
     /// Reads the one row; an error of damage when it cannot be.

@@ -1,6 +1,14 @@
 import GRDB
 import GRDBSQLite
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// An SQLite call that failed, with its extended result code.
 struct SQLiteFailure: Error, CustomStringConvertible {
     var code: Int32
@@ -11,8 +19,37 @@ struct SQLiteFailure: Error, CustomStringConvertible {
         self.message = message
     }
 
+    /// - Parameter connection: asked for the words, and whether what looks like damage was the disk.
     init(code: Int32, connection: OpaquePointer?) {
         self.init(code: code, message: connection.map { String(cString: sqlite3_errmsg($0)) } ?? "no connection")
+        guard isDamage, let connection, let reason = Self.takeDiskError(of: connection) else { return }
+        self.code = Self.failedRead
+        message = String(cString: strerror(reason))
+    }
+
+    /// `SQLITE_IOERR_CORRUPTFS`, which SQLite turns into `SQLITE_CORRUPT` before it tells anybody.
+    private static let failedRead: Int32 = SQLITE_IOERR | 33 << 8
+
+    /// Whether a read of the database or of its log failed with `EIO`: SQLite calls that a corrupt database, but a disk that fails for a
+    /// moment has damaged nothing.
+    ///
+    /// It is asked once: SQLite keeps the number until a read comes back short, so one is made. Damage that is there is found again.
+    private static func takeDiskError(of connection: OpaquePointer) -> Int32? {
+        var found: Int32?
+        for pointer in [SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER] {
+            var file: UnsafeMutablePointer<sqlite3_file>?
+            guard sqlite3_file_control(connection, "main", pointer, &file) == SQLITE_OK, let file,
+                let methods = file.pointee.pMethods, let control = methods.pointee.xFileControl,
+                let read = methods.pointee.xRead
+            else { continue }
+            var number: Int32 = 0
+            guard control(file, SQLITE_FCNTL_LAST_ERRNO, &number) == SQLITE_OK, [EIO, ENXIO, ERANGE].contains(number)
+            else { continue }
+            found = number
+            var octet: UInt8 = 0
+            _ = read(file, &octet, 1, 1 << 46)
+        }
+        return found
     }
 
     /// The failure in any error of this module or of GRDB.

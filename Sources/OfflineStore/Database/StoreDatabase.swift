@@ -71,6 +71,9 @@ final class StoreDatabase: Sendable {
                 try checkVersion(version, path: path)
                 try DatabaseOpening.migrate(connection, from: version)
                 try connection.run("PRAGMA journal_mode = WAL")
+                // A log that could be opened for reading alone would stay so until the store is opened again: found out now, and not by every write.
+                try connection.run("BEGIN IMMEDIATE")
+                try connection.run("ROLLBACK")
                 return try Self.row(connection)
             }
             let state = try state(of: row, settings, isWriter: true)

@@ -53,13 +53,32 @@ enum DatabaseHeader: Equatable {
         guard access(path, R_OK) == 0 else { throw SystemFailure("open", path) }
         var connection: OpaquePointer?
         defer { sqlite3_close(connection) }
-        guard sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY, nil) == SQLITE_OK else { return nil }
+        let opened = sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY, nil)
+        // Too few descriptors, say: nothing is known of the file then.
+        guard opened == SQLITE_OK else { throw SQLiteFailure(code: opened, connection: connection) }
         var file: UnsafeMutablePointer<sqlite3_file>?
         guard sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file,
             let read = file.pointee.pMethods?.pointee.xRead
         else { return nil }
         var octets = [UInt8](repeating: 0, count: Int(length))
-        return read(file, &octets, Int32(length), 0) == SQLITE_OK ? octets : nil
+        switch read(file, &octets, Int32(length), 0) {
+        case SQLITE_OK: return octets
+        case SQLITE_IOERR | 2 << 8: return nil  // SQLITE_IOERR_SHORT_READ
+        case let code: throw SQLiteFailure(code: code, message: "the header cannot be read")
+        }
+    }
+
+    /// Reads the first page through a connection of its own.
+    ///
+    /// - Throws: ``SQLiteFailure`` that tells of the disk, if it was the disk that failed; of damage if it was not.
+    static func examineSchema(of path: String) throws {
+        var connection: OpaquePointer?
+        defer { sqlite3_close(connection) }
+        var code = sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY, nil)
+        if code == SQLITE_OK { code = sqlite3_exec(connection, "SELECT count(*) FROM sqlite_master", nil, nil, nil) }
+        guard code == SQLITE_OK else {
+            throw SQLiteFailure(code: sqlite3_extended_errcode(connection), connection: connection)
+        }
     }
 
     private static func integer(in octets: [UInt8], at offset: Int) -> Int32 {

@@ -42,7 +42,8 @@ enum StoreOpening {
                 switch content {
                 case .store(let number):
                     try core.openCurrent(number, now: now)
-                case .unnamed(let databases):
+                case .unnamed(let all):
+                    let databases = try all.filter { try !removeUnfinished(folder.databasePath($0)) }
                     if let last = try databases.last(where: { try isOurs(folder.databasePath($0)) }) {
                         try folder.setCurrent(last)
                         try core.openCurrent(last, now: now)
@@ -148,6 +149,30 @@ enum StoreOpening {
             try FileStatus(path: path + "-journal")?.size ?? 0 == 0
         else { return }
         throw notAStore(folder, "'\(path)' is no database, and no file 'CURRENT' says that it was one")
+    }
+
+    /// Removes a database whose making was cut short: nothing was ever stored in it.
+    ///
+    /// It is empty, or has a journal that would make it so.
+    private static func removeUnfinished(_ path: String) throws -> Bool {
+        let hasLog = try FileStatus(path: path + "-wal")?.size ?? 0 > 0
+        let isEmpty = try FileStatus(path: path)?.size == 0
+        guard !hasLog, try isEmpty || journalBeginsWithNothing(path + "-journal") else { return false }
+        // The journal goes last: without it the rest could be taken for whole.
+        for ending in ["-wal", "-shm", "", "-journal"] {
+            guard unlink(path + ending) == 0 || errno == ENOENT else { throw SystemFailure("remove", path + ending) }
+        }
+        return true
+    }
+
+    /// Whether a rollback journal is of a transaction before which the database had no page.
+    ///
+    /// Its header: 8 octets that every journal begins with, the number of pages in it, a nonce, and the database's pages before.
+    private static func journalBeginsWithNothing(_ path: String) throws -> Bool {
+        guard try FileStatus(path: path) != nil else { return false }
+        let header = try FileHandle(path: path, flags: O_RDONLY | O_NOFOLLOW).read(count: 20, at: 0)
+        guard header.count == 20 else { return false }
+        return header.starts(with: [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]) && header[16...] == [0, 0, 0, 0]
     }
 
     private static func isOurs(_ path: String) throws -> Bool {

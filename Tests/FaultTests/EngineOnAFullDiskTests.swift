@@ -1,0 +1,114 @@
+import FaultWorkload
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import HoldfastTesting
+import Logging
+import NIOCore
+import OfflineStore
+import Testing
+
+#if os(Linux)
+    import Glibc
+
+    /// A real file system with eight megabytes, where this process may mount one.
+    private final class SmallDisk: Sendable {
+        let path: String
+
+        init?(_ folder: TemporaryFolder) {
+            path = folder.path + "/disk"
+            mkdir(path, 0o700)
+            guard mount("tmpfs", path, "tmpfs", 0, "size=8m") == 0 else { return nil }
+        }
+
+        /// Mounting is root's: elsewhere these tests are skipped, and say so.
+        static var isPossible: Bool {
+            guard let folder = try? TemporaryFolder() else { return false }
+            return SmallDisk(folder) != nil
+        }
+
+        deinit { umount2(path, Int32(MNT_DETACH)) }
+
+        /// Takes all the room there is.
+        func fill() {
+            let descriptor = open(path + "/filler", O_WRONLY | O_CREAT, 0o600)
+            defer { close(descriptor) }
+            for length in [65_536, 4096, 1] {
+                let octets = [UInt8](repeating: 1, count: length)
+                while write(descriptor, octets, length) > 0 {}
+            }
+        }
+
+        func free() { unlink(path + "/filler") }
+    }
+
+    /// From the request to the disk: the engine beside a store that cannot write.
+    @Suite(.enabled(if: SmallDisk.isPossible, "this process may not mount a file system"))
+    struct EngineOnAFullDiskTests {
+        let folder: TemporaryFolder
+        let transport = ScriptedTransport()
+        let clock = ManualClock()
+
+        init() throws { folder = try TemporaryFolder() }
+
+        @Test func exchangesGoOnAndTheStoreHeals() async throws {
+            let disk = try #require(SmallDisk(folder))
+            var store = try await CacheManager.openForFaults(disk.path + "/store", budget: 64 << 20)
+            let engine = engine(on: store)
+            let large = String(repeating: "0123456789abcdef", count: 20_000)
+            #expect(try await get("/kept", answered: "kept", engine) == "kept")
+
+            disk.fill()
+            for number in 0..<8 {
+                #expect(try await get("/\(number)", answered: large, engine) == large)
+                // What is stored is served, with the origin silent: an unscripted request would be a failure.
+                #expect(try await get("/kept", engine) == "kept")
+            }
+            #expect(try await store.statistics().setAside.isEmpty)
+
+            disk.free()
+            #expect(try await get("/after", answered: large, engine) == large)
+            #expect(try await get("/after", engine) == large)
+            #expect(transport.unscripted.isEmpty)
+            try await store.close()
+            store = try await CacheManager.openForFaults(disk.path + "/store", budget: 64 << 20)
+            let again = self.engine(on: store)
+            #expect(try await get("/kept", again) == "kept")
+            #expect(try await get("/after", again) == large)
+            #expect(transport.unscripted.isEmpty)
+            try await store.close()
+        }
+
+        /// Gets a target to its end, and waits until nothing is being stored any more.
+        private func get(_ path: String, answered text: String? = nil, _ engine: CacheEngine) async throws -> String {
+            let url = "https://a.example" + path
+            if let text { transport.script(url, .ok(text, fields: [.cacheControl: "max-age=60"])) }
+            let target = try TargetURI(url)
+            let head = HTTPRequest(
+                method: .get,
+                scheme: target.scheme,
+                authority: target.authority,
+                path: target.requestTarget
+            )
+            let response = try await engine.respond(to: CacheRequest(head: head))
+            let body = try await response.body.collect(upTo: 1 << 24)
+            while engine.fillCount > 0 { await Task.yield() }
+            return String(buffer: body)
+        }
+
+        private func engine(on store: CacheManager) -> CacheEngine {
+            var options = EngineOptions()
+            options.hardTimeout = nil
+            return CacheEngine(
+                store: store.responses,
+                transport: transport,
+                credentialSecret: store.credentialSecret,
+                options: options,
+                clock: clock,
+                sleeper: ManualDurationClock(),
+                jitter: { 1 },
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            )
+        }
+    }
+#endif

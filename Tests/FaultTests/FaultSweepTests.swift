@@ -1,0 +1,115 @@
+import FaultWorkload
+import OfflineStore
+import Testing
+
+#if os(Linux)
+    /// Every file operation of a store fails once, from the first to the last, in the store's own code and in SQLite's: exchanges go on, nothing wrong is
+    /// read, and the store heals in the same process when the fault ends.
+    ///
+    /// The faults are made by Tests/FaultShim, which is linked into `store-worker` and stands before the C library there. It needs Linux with glibc: on
+    /// macOS these tests are left out. Every `stride`th operation in every run of the tests, each one with `make crash`; those that can fail for want of a
+    /// descriptor are few, so they all do.
+    @Suite struct FaultSweepTests {
+        struct Case: Sendable, CustomStringConvertible {
+            var mode = "error"
+            var error: String
+            /// File operations that fail in a row.
+            var length = 1
+            var stride: Int
+            var isOld = false
+
+            var description: String { "\(mode) \(error) × \(length), \(isOld ? "an old" : "a new") store" }
+
+            static let all = [
+                Case(error: "ENOSPC", stride: 7),
+                Case(error: "EIO", stride: 11),
+                Case(error: "EROFS", stride: 13),
+                Case(error: "EMFILE", stride: 1),
+                Case(error: "ENOSPC", length: 40, stride: 17),
+                Case(error: "EIO", length: 40, stride: 19),
+                Case(error: "EIO", stride: 13, isOld: true),
+                Case(error: "EMFILE", length: 5, stride: 1, isOld: true),
+                Case(mode: "short", error: "ENOSPC", length: 3, stride: 11),
+            ]
+        }
+
+        @Test(arguments: Case.all)
+        func aStoreHealsAfterItsNthFileOperationFailed(_ fault: Case) async throws {
+            let folder = try TemporaryFolder()
+            let stride = Scale.isThorough ? 1 : fault.stride
+            // Another first one for another seed, so that many runs see all.
+            var from = 1 + Int(Scale.seed &* 7 % UInt64(stride))
+            var struck = 0
+            while true {
+                let worker = WorkerProcess(
+                    "sweep",
+                    folder.path,
+                    "\(Scale.seed)",
+                    fault.mode,
+                    fault.error,
+                    "\(fault.length)",
+                    "\(from)",
+                    "\(stride)",
+                    "200",
+                    fault.isOld ? "old" : "new"
+                )
+                let ending = try await worker.run()
+                struck += ending.lines.count { $0.hasPrefix("done") }
+                let wrong = ending.lines.filter {
+                    !["at", "done", "end", "more"].contains($0.split(separator: " ")[0])
+                }
+                #expect(wrong.isEmpty, "seed \(Scale.seed), \(fault)")
+                guard ending.signal == 0, ending.status == 0 else {
+                    Issue.record("\(fault): signal \(ending.signal) after '\(ending.lines.last ?? "")'")
+                    return
+                }
+                let last = try #require(ending.lines.last?.split(separator: " "))
+                if last[0] == "end" { break }
+                from = try #require(Int(last[1]))
+            }
+            // Otherwise this would have tested nothing.
+            #expect(struck > 5)
+        }
+    }
+
+    /// The power fails at a file operation: what was synced stays, of what was not any part may be lost or torn.
+    ///
+    /// Tests/FaultShim keeps what every write replaces until the file is synced, and when it strikes puts some of it back, in units of 512 octets, and removes
+    /// files whose folder was not synced since they were made.
+    @Suite struct PowerCutTests {
+        @Test(arguments: 0..<2)
+        func whatWasPromisedSurvivesAPowerFailure(_ series: Int) async throws {
+            let rounds = (Scale.rounds(40) + 1) / 2
+            var cuts = 0
+            for round in 0..<rounds {
+                let seed = Scale.seed &* 1_000_000 &+ UInt64(series * 10_000 + round)
+                var random = SeededRandom(seed: seed)
+                var store = StoreInRounds(folder: try TemporaryFolder(), kind: .alone)
+                // Twice, so that the second finds a store that has been through it.
+                for again in 0..<2 {
+                    let at = Int.random(in: 1..<(again == 0 ? 700 : 400), using: &random)
+                    let worker = WorkerProcess(
+                        "load",
+                        store.path,
+                        "\(seed + UInt64(again))",
+                        "40",
+                        "1",
+                        "\(store.kind.budget)",
+                        "cut",
+                        "\(at)"
+                    )
+                    let ending = try await worker.run()
+                    if ending.status == 77 { cuts += 1 }
+                    let findings = await store.check(
+                        ending,
+                        seed: seed + UInt64(again),
+                        count: 40,
+                        powerFailed: true
+                    )
+                    #expect(findings.isEmpty, "seed \(seed), the power failed at file operation \(at), time \(again)")
+                }
+            }
+            #expect(cuts > rounds)
+        }
+    }
+#endif

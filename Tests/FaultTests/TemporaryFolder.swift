@@ -1,0 +1,77 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A folder that is removed with the last reference to it, in memory where the machine has such a place: these tests write much and keep nothing.
+final class TemporaryFolder: Sendable {
+    let path: String
+
+    init() throws {
+        let parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
+        var template = Array("\(parent)/holdfast-faults-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw TestFailure("mkdtemp: \(errno)") }
+        path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress.unsafelyUnwrapped) }
+    }
+
+    deinit { Self.remove(path) }
+
+    /// A path in it where nothing is yet.
+    var store: String { path + "/store" }
+
+    static func remove(_ path: String) {
+        for name in names(path) {
+            let inner = path + "/" + name
+            if unlink(inner) != 0 { remove(inner) }
+        }
+        rmdir(path)
+    }
+
+    static func names(_ path: String) -> [String] {
+        guard let folder = opendir(path) else { return [] }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    /// Copies a store's files, without the index of the log: what a machine that starts again finds.
+    static func copy(_ from: String, to destination: String) throws {
+        mkdir(destination, 0o700)
+        for name in names(from) where !name.hasSuffix("-shm") {
+            try writeFile(destination + "/" + name, readFile(from + "/" + name))
+        }
+    }
+}
+
+struct TestFailure: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}
+
+func readFile(_ path: String) throws -> [UInt8] {
+    let descriptor = open(path, O_RDONLY)
+    guard descriptor >= 0 else { throw TestFailure("open \(path): \(errno)") }
+    defer { close(descriptor) }
+    var octets: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    while case let count = read(descriptor, &buffer, buffer.count), count > 0 { octets += buffer[..<count] }
+    return octets
+}
+
+func writeFile(_ path: String, _ octets: [UInt8], at offset: Int? = nil) throws {
+    let descriptor = open(path, offset == nil ? O_WRONLY | O_CREAT | O_TRUNC : O_WRONLY, 0o600)
+    guard descriptor >= 0 else { throw TestFailure("open \(path): \(errno)") }
+    defer { close(descriptor) }
+    guard pwrite(descriptor, octets, octets.count, off_t(offset ?? 0)) == octets.count else {
+        throw TestFailure("write \(path): \(errno)")
+    }
+}

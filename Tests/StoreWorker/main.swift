@@ -1,0 +1,17 @@
+import FaultShim
+import FaultWorkload
+import OfflineStore
+
+// A process that uses a store, for tests that take its life, its disk or its power:
+//
+//   store-worker load FOLDER SEED COUNT LANES BUDGET [MODE AT]   a seeded workload; one line before and after each operation
+//   store-worker sweep FOLDER SEED MODE ERROR LENGTH FROM STRIDE LIMIT   the tour again and again, each time with a fault at another file operation
+//
+// MODE is 'kill', 'torn' or 'cut' with 'load', 'error' or 'short' with 'sweep'.
+
+let words = Array(CommandLine.arguments.dropFirst())
+switch words.first {
+case "load": await Load(words)?.run()
+case "sweep": await Sweep(words)?.run()
+default: Line.write("usage: see Tests/StoreWorker/main.swift")
+}
