@@ -32,6 +32,7 @@ final class DatabaseState: Sendable {
     let leases = LeaseTable()
     let recency: RecencyLog
     let unfinished: SpaceReservation
+    let damage = DamageLog()
     /// Responses stored under a smaller sequence number count as invalidated.
     let responseFloor: Atomic<Int64>
     /// Objects stored under a smaller sequence number count as expired.

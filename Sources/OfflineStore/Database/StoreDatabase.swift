@@ -173,7 +173,7 @@ final class StoreDatabase: Sendable {
         }
     }
 
-    private static func row(_ connection: Connection) throws -> DatabaseOpening.Row {
+    static func row(_ connection: Connection) throws -> DatabaseOpening.Row {
         do {
             return try DatabaseOpening.row(connection)
         } catch let failure as SQLiteFailure where failure.primaryCode == 1 {
@@ -184,7 +184,7 @@ final class StoreDatabase: Sendable {
         }
     }
 
-    private static func state(of row: DatabaseOpening.Row, _ settings: Settings) throws -> DatabaseState {
+    static func state(of row: DatabaseOpening.Row, _ settings: Settings) throws -> DatabaseState {
         let state = DatabaseState(
             secrets: row.secrets,
             limits: settings.limits,
@@ -199,7 +199,7 @@ final class StoreDatabase: Sendable {
     }
 
     /// Without an index of the log (`-shm`), and without the right to make one, a database can be read only if the log is empty.
-    private static func needsImmutable(path: String, folder: String) throws -> Bool {
+    static func needsImmutable(path: String, folder: String) throws -> Bool {
         if try FileStatus(path: path + "-shm") != nil || access(folder, W_OK) == 0 { return false }
         if let log = try FileStatus(path: path + "-wal"), log.size > 0 {
             throw StoreError(

@@ -100,6 +100,9 @@ final class StoreWriter: Sendable {
         if starts { schedule() }
     }
 
+    /// Whether nothing waits.
+    var isIdle: Bool { state.withLock { $0.pending.isEmpty } }
+
     /// Octets that wait.
     var pendingBytes: Int { state.withLock { $0.pendingBytes } }
 
@@ -184,6 +187,7 @@ final class StoreWriter: Sendable {
                 state.wantsSweep = false
                 memory.wantsSweep = true
                 memory.wantsTagSweep = true
+                memory.wantsDamageMarks = true
             }
             return batch
         }
@@ -299,7 +303,7 @@ final class StoreWriter: Sendable {
         let instant = database.latestInstant
         for (id, recency) in used {
             try connection.run(
-                "UPDATE entry SET recency = ?2, last_used_at = max(last_used_at, ?3) WHERE id = ?1",
+                "UPDATE entry SET recency = ?2, last_used_at = max(last_used_at, ?3) WHERE id = ?1 AND is_damaged = 0",
                 id,
                 recency,
                 instant

@@ -43,7 +43,7 @@ extension WriteContext {
     /// - Returns: `false` when it is gone.
     func freshen(_ place: EntryPlace, with draft: EntryDraft) throws -> Bool {
         let byTag = try connection.integer(
-            "SELECT \(TagInvalidation.state) FROM entry WHERE id = ?1 AND body_id = ?2 AND key_hash = ?3",
+            "SELECT \(TagInvalidation.state) FROM entry WHERE id = ?1 AND body_id = ?2 AND key_hash = ?3 AND is_damaged = 0",
             place.id,
             place.bodyID,
             draft.keyHash

@@ -19,6 +19,7 @@ final class WriteContext {
     private(set) var claims: [Int64] = []
     private var pardons: [Int64] = []
     private var addsGarbage = false
+    private var removesContent = false
     private var invalidatesTags = false
 
     init(connection: Connection, state: DatabaseState, memory: WriterMemory) {
@@ -90,6 +91,7 @@ final class WriteContext {
 
     /// Removes a body that no entry names: at once when it is small and nobody reads it, else through the sweep.
     func discardBody(_ bodyID: Int64, length: Int64) throws {
+        removesContent = true
         if length == 0 { return }
         if length <= StoreLimits.chunkLength, state.leases.claim(bodyID) {
             claims.append(bodyID)
@@ -102,12 +104,16 @@ final class WriteContext {
 
     /// Claims a body for removal until the transaction has ended.
     func claim(_ bodyID: Int64) -> Bool {
+        removesContent = true
         guard state.leases.claim(bodyID) else { return false }
         claims.append(bodyID)
         return true
     }
 
-    func requestSweep() { addsGarbage = true }
+    func requestSweep() {
+        addsGarbage = true
+        removesContent = true
+    }
     func requestTagSweep() { invalidatesTags = true }
 
     // MARK: The end
@@ -119,6 +125,7 @@ final class WriteContext {
         for bodyID in pardons { state.leases.pardon(bodyID) }
         state.leases.endClaims(claims)
         if addsGarbage { memory.wantsSweep = true }
+        if removesContent, state.limits.securelyDeletes { memory.wantsErasure = true }
         if invalidatesTags { memory.wantsTagSweep = true }
     }
 

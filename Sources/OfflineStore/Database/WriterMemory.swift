@@ -15,6 +15,9 @@ final class WriterMemory: @unchecked Sendable {
     /// The entry after which the sweep of the first unfinished invalidation of a tag goes on.
     var tagCursor = Int64.min
     var wantsTagSweep = true
+    var wantsDamageMarks = false
+    /// Removed content is still in the log, and is to be there no longer.
+    var wantsErasure = false
     var wantsVacuum = false
     var wantsCheckpoint = false
     /// Above the high-water mark, and not yet below the low one.

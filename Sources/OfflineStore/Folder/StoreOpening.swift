@@ -86,7 +86,7 @@ enum StoreOpening {
     }
 
     /// An unset variable is no folder, and neither is what is left of a path before a NUL.
-    private static func checkPath(_ path: String) throws {
+    static func checkPath(_ path: String) throws {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw StoreError(
                 code: .invalidConfiguration,
@@ -98,7 +98,7 @@ enum StoreOpening {
     /// Looks without touching.
     ///
     /// - Throws: ``StoreError`` with `notAStore`, `foreignDatabase`, `newerSchema` or `unwritable`.
-    private static func examine(_ folder: StoreFolder) throws -> StoreFolder.Content {
+    static func examine(_ folder: StoreFolder) throws -> StoreFolder.Content {
         let content = try folder.content()
         switch content {
         case .other(let what): throw notAStore(folder, what)
@@ -134,11 +134,11 @@ enum StoreOpening {
         throw notAStore(folder, "'\(path)' is no database, and no file 'CURRENT' says that it was one")
     }
 
-    private static func isOurs(_ path: String) throws -> Bool {
+    static func isOurs(_ path: String) throws -> Bool {
         if case .ours = try DatabaseHeader(path: path) { true } else { false }
     }
 
-    private static func notAStore(_ folder: StoreFolder, _ what: String) -> StoreError {
+    static func notAStore(_ folder: StoreFolder, _ what: String) -> StoreError {
         StoreError(
             code: .notAStore,
             message:
@@ -154,7 +154,7 @@ enum StoreOpening {
         }
     }
 
-    private static func translatingErrors<Result>(_ folder: StoreFolder, _ body: () throws -> Result) throws -> Result {
+    static func translatingErrors<Result>(_ folder: StoreFolder, _ body: () throws -> Result) throws -> Result {
         do { return try body() } catch { throw StoreError(error, path: folder.path) }
     }
 }

@@ -210,7 +210,8 @@ extension CacheManager {
             statement.bind(1, database.state.hash(key, .objectKey))
             while try statement.step() {
                 if statement.withOctets(3, { $0.elementsEqual(key) }) {
-                    return (EntryRecord(statement, database.state), database)
+                    let record = EntryRecord(statement, database.state)
+                    return (record?.isDamaged == true ? nil : record, database)
                 }
             }
             return (nil, database)

@@ -23,6 +23,8 @@ public struct StoreStatistics: Sendable, Hashable {
     public var usableStale = 0
     /// Entries that were invalidated and kept for offline use; those invalidated by a tag, as far as the sweep has come.
     public var invalidated = 0
+    /// Entries of which something was found to be damaged: they answer no more, and stay until they are replaced, evicted or removed.
+    public var damagedEntries = 0
     /// Entries that are kept from eviction.
     public var pinned = 0
     /// Bodies that no entry names any more, or not yet: unfinished, or to be swept.
@@ -109,6 +111,7 @@ extension StoreStatistics {
             usableStale += Int(statement.integer(6))
         }
         statement.reset()
+        damagedEntries = try DamageLog.count(connection, state)
         unreferencedBodies = Int(try connection.integer("SELECT count(*) FROM garbage") ?? 0)
         freeBytes = (try connection.integer("PRAGMA freelist_count") ?? 0) * StoreLimits.pageSize
         let version = try connection.prepare("SELECT sqlite_version()")

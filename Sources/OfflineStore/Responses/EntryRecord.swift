@@ -17,6 +17,8 @@ struct EntryRecord: Sendable {
     var bodyID: Int64
     var bodyLength: Int64
     var head: [UInt8]
+    /// Something of it was found to be damaged: it answers no more.
+    var isDamaged: Bool
 
     var binding: HeadBinding {
         HeadBinding(entryID: id, keyHash: keyHash, bodyID: bodyID, bodyLength: bodyLength)
@@ -29,17 +31,20 @@ struct EntryRecord: Sendable {
     /// A statement that reads entries.
     struct Query: Sendable {
         private let text: String
+        private let textWithoutSweeps: String
         private let textWithoutTags: String
 
         /// - Parameter condition: what follows `WHERE`.
         init(_ condition: String) {
-            text = "SELECT \(columns) \(TagInvalidation.state) FROM entry WHERE \(condition)"
-            textWithoutTags = "SELECT \(columns) 0 FROM entry WHERE \(condition)"
+            text = "SELECT \(columns) \(TagInvalidation.state), is_damaged FROM entry WHERE \(condition)"
+            textWithoutSweeps = "SELECT \(columns) \(TagInvalidation.state), 0 FROM entry WHERE \(condition)"
+            textWithoutTags = "SELECT \(columns) 0, 0 FROM entry WHERE \(condition)"
         }
 
         /// Its text for the schema that a database has.
         func sql(_ state: DatabaseState) -> String {
-            state.has(DatabaseState.tagSchemaVersion) ? text : textWithoutTags
+            if state.has(DatabaseState.sweepSchemaVersion) { return text }
+            return state.has(DatabaseState.tagSchemaVersion) ? textWithoutSweeps : textWithoutTags
         }
     }
 
@@ -66,6 +71,7 @@ struct EntryRecord: Sendable {
         bodyID = statement.integer(11)
         bodyLength = statement.integer(12)
         head = statement.octets(13)
+        isDamaged = statement.flag(15) || state.damage.contains(id)
     }
 
     /// The response, `nil` when its head or key is damaged.

@@ -36,7 +36,7 @@ final class SQLiteResponseStore: ResponseStore {
             var found: [(EntryRecord, StoredResponse?)] = []
             while try statement.step() {
                 guard statement.withOctets(3, { $0.elementsEqual(key.bytes) }),
-                    let record = EntryRecord(statement, database.state)
+                    let record = EntryRecord(statement, database.state), !record.isDamaged
                 else { continue }
                 found.append((record, record.response(for: key)))
             }
