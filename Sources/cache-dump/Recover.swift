@@ -105,19 +105,28 @@ private struct RecoveryReport: Encodable {
         }
         let hidden = recovery.lossCount - recovery.losses.count
         if hidden > 0 { lines.append("and \(hidden) more") }
-        if recovery.lostBodies > 0 { lines.append("lost       \(recovery.lostBodies) entries that cannot be read, but for their bodies") }
+        if recovery.lostBodies > 0 {
+            lines.append("lost       \(recovery.lostBodies) entries that cannot be read, but for their bodies")
+        }
         if recovery.lostTags > 0 { lines.append("lost       \(recovery.lostTags) tags of entries") }
         if recovery.unreadablePages > 0 {
             lines.append("unreadable \(recovery.unreadablePages) pages that may have held entries")
         }
         if !recovery.hasCredentialSecret {
-            lines.append("lost       the secret for credentials: what was stored for requests with credentials is not found any more")
+            lines.append(
+                "lost       the secret for credentials: what was stored for requests with credentials is not found any more"
+            )
         }
         if !recovery.hasInvalidations {
-            lines.append("uncertain  what was invalidated: everything is copied as invalidated, good when the origin cannot be reached")
+            lines.append(
+                "uncertain  what was invalidated: everything is copied as invalidated, good when the origin cannot be reached"
+            )
         }
         for source in recovery.sources { lines.append("read       \(source.name), \(source.entries) entries") }
-        let copied = "\(recovery.responses) responses and \(recovery.objects) objects, \(Formatting.size(recovery.bytes))"
-        return lines + ["\(Formatting.printable(recovery.folder)): \(copied)\(recovery.isComplete ? "" : "; something was lost")"]
+        let copied =
+            "\(recovery.responses) responses and \(recovery.objects) objects, \(Formatting.size(recovery.bytes))"
+        return lines + [
+            "\(Formatting.printable(recovery.folder)): \(copied)\(recovery.isComplete ? "" : "; something was lost")"
+        ]
     }
 }

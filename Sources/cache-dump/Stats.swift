@@ -38,7 +38,8 @@ struct StatisticsReport: Encodable {
 
     private enum CodingKeys: String, CodingKey {
         case folder, database, schemaVersion, sqliteVersion, responses, objects, expired, usableStale, invalidated
-        case damaged, pinned, storedBytes, databaseBytes, logBytes, freeBytes, unreferencedBodies, invalidationSequence, setAside
+        case damaged, pinned, storedBytes, databaseBytes, logBytes, freeBytes, unreferencedBodies, invalidationSequence,
+            setAside
     }
 
     private struct SetAside: Encodable {

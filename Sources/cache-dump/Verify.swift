@@ -14,8 +14,8 @@ struct Verify: AsyncParsableCommand {
             A damaged entry does no harm: it is a miss, and the next response takes its place. 'cache-dump recover' \
             copies what is whole to a new store.
 
-            JSON: one object per finding, with the keys finding (current, database, truncated, structure, unreadable, \
-            sequence, known, row, key, head, body, duplicate, size, index, orphan or tag), entry, id, url (null where \
+            JSON: one object per finding, with the keys finding (current, database, structure, unreadable, sequence, \
+            known, row, key, head, body, duplicate, size, index, orphan or tag), entry, id, url (null where \
             it is about none), detail; then one with the keys folder, database, schemaVersion, full, \
             structureExamined, entries, examinedEntries, examinedBytes, findings (how many), whole, setAside.
 
@@ -108,7 +108,8 @@ private struct VerificationReport: Encodable {
         }
         let examined = "\(verification.examinedEntries) of \(verification.entries) entries examined"
         let bodies = "\(Formatting.size(verification.examinedBytes)) of bodies"
-        let structure = verification.isFull && !verification.isStructureExamined
+        let structure =
+            verification.isFull && !verification.isStructureExamined
             ? "; pages not, because a process is writing the store" : ""
         let verdict = verification.isWhole ? "whole" : "damaged: \(verification.findingCount) findings"
         return lines + ["\(Formatting.printable(verification.folder)): \(verdict) (\(examined), \(bodies)\(structure))"]

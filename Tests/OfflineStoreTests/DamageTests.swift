@@ -276,7 +276,10 @@ import Testing
     @Test(arguments: ["schema-1", "schema-2"])
     func aReadingProcessRemembersDamageInAnOlderSchemaToo(_ name: String) async throws {
         let copy = folder.path + "/copy"
-        try copyFolder("/\(#filePath.split(separator: "/").dropLast(2).joined(separator: "/"))/Fixtures/stores/\(name)", to: copy)
+        try copyFolder(
+            "/\(#filePath.split(separator: "/").dropLast(2).joined(separator: "/"))/Fixtures/stores/\(name)",
+            to: copy
+        )
         try runSQL(copy + "/0001.sqlite", "UPDATE chunk SET checksum = 0 WHERE id & 65535 = 1")
         let reader = try await openReadOnly(copy, clock: clock)
         let key = try cacheKey("/large")

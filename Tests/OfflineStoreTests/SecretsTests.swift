@@ -29,11 +29,14 @@ import Testing
     private struct Origin: Transport {
         func send(_ request: TransportRequest) async throws -> TransportResponse {
             let isSecret = request.head.path?.hasPrefix("/secret") == true
-            let fields: HTTPFields = isSecret
+            let fields: HTTPFields =
+                isSecret
                 ? [.cacheControl: "no-store", .setCookie: SecretsTests.marker]
                 : [.cacheControl: "max-age=60"]
             var body = ByteBuffer()
-            while body.readableBytes < 300_000 { body.writeString(isSecret ? SecretsTests.marker : "what may be stored") }
+            while body.readableBytes < 300_000 {
+                body.writeString(isSecret ? SecretsTests.marker : "what may be stored")
+            }
             return TransportResponse(head: HTTPResponse(status: .ok, headerFields: fields), body: BodyStream(body))
         }
     }

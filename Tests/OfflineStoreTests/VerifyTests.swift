@@ -25,14 +25,22 @@ import Testing
     private func fill(_ store: CacheManager) async throws {
         for index in 0..<40 {
             let tags = index % 2 == 0 ? ["even", "number-\(index)"] : []
-            try await store.store(draft(try cacheKey("/\(index)"), at: clock.now(), tags: tags), [pattern(index * 5_000)])
+            try await store.store(
+                draft(try cacheKey("/\(index)"), at: clock.now(), tags: tags),
+                [pattern(index * 5_000)]
+            )
         }
         try await store.setObject("value", forKey: "n")
         try await store.store(draft(try cacheKey("/large"), at: clock.now()), [pattern(6 << 20)])
         let varying = try cacheKey("/varying")
         for language in ["de", "en"] {
             try await store.store(
-                draft(varying, at: clock.now(), fields: [.vary: "Accept-Language"], selecting: [.acceptLanguage: language]),
+                draft(
+                    varying,
+                    at: clock.now(),
+                    fields: [.vary: "Accept-Language"],
+                    selecting: [.acceptLanguage: language]
+                ),
                 language
             )
         }
@@ -55,7 +63,7 @@ import Testing
 
     @Test func aWholeStoreHasNoFindingsAndStaysAsItIs() async throws {
         try await filled()
-        let before = try fingerprint(folder.store) { !$0.hasSuffix("-shm") }
+        let before = try fingerprint(folder.store) { !$0.hasSuffix("-shm") && !$0.hasSuffix("-wal") }
         for isFull in [false, true] {
             let verification = try await CacheManager.verify(at: folder.store, isFull: isFull)
             #expect(verification.findings == [])
@@ -64,7 +72,7 @@ import Testing
             #expect(verification.databaseName == "0001.sqlite" && verification.schemaVersion == 3)
             if isFull { #expect(verification.examinedBytes == 39 * 20 * 5_000 + 6 << 20 + 4 + 7) }
         }
-        #expect(try fingerprint(folder.store) { !$0.hasSuffix("-shm") } == before)
+        #expect(try fingerprint(folder.store) { !$0.hasSuffix("-shm") && !$0.hasSuffix("-wal") } == before)
     }
 
     @Test(arguments: [
@@ -82,7 +90,10 @@ import Testing
         ("UPDATE store SET next_id = 5", ["row"]),
         ("INSERT INTO garbage SELECT max(body_id) FROM entry", ["body"]),
         ("DELETE FROM entry WHERE kind = 1", ["orphan"]),
-        ("INSERT INTO chunk SELECT id + 1, checksum, data FROM chunk WHERE id = (SELECT body_id << 16 FROM entry WHERE kind = 1)", ["orphan"]),
+        (
+            "INSERT INTO chunk SELECT id + 1, checksum, data FROM chunk WHERE id = (SELECT body_id << 16 FROM entry WHERE kind = 1)",
+            ["orphan"]
+        ),
         ("DELETE FROM entry_tag WHERE tag_id = (SELECT max(id) FROM tag)", ["size", "tag"]),
         ("DELETE FROM tag WHERE id = 1", ["tag"]),
         ("UPDATE tag SET octets = octets + 1 WHERE id = 1", ["size"]),
@@ -108,7 +119,8 @@ import Testing
     @Test func anIndexThatLostARowIsFoundByEitherWay() async throws {
         try await filled()
         // As long as the index is said to be of other rows, changing these does not change it.
-        let schema = "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE INDEX entry_by_recency ON entry (recency) WHERE is_pinned = "
+        let schema =
+            "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE INDEX entry_by_recency ON entry (recency) WHERE is_pinned = "
         try runSQL(database, schema + "7' WHERE name = 'entry_by_recency'")
         try runSQL(database, "UPDATE entry SET recency = recency + 1000 WHERE id = (SELECT max(id) FROM entry)")
         try runSQL(database, schema + "0' WHERE name = 'entry_by_recency'")
@@ -140,7 +152,7 @@ import Testing
         #expect(unlink(folder.store + "/CURRENT") == 0)
         #expect(try await findings(isFull: isFull) == ["current", "sequence"])
         #expect(truncate(database, off_t(fileSize(database) - 8192)) == 0)
-        #expect(try await findings(isFull: isFull).contains("truncated"))
+        #expect(try await findings(isFull: isFull) == ["current", "database"])
         try writeFile(database, [UInt8](repeating: 0, count: 8192), at: 0)
         try writeFile(folder.store + "/CURRENT", Array("0001.sqlite\n".utf8))
         #expect(try await findings(isFull: isFull) == ["database"])
@@ -178,7 +190,10 @@ import Testing
     @Test(arguments: ["schema-1", "schema-2"])
     func storesOfOlderSchemasAreWhole(_ name: String) async throws {
         let copy = folder.path + "/copy"
-        try copyFolder("/\(#filePath.split(separator: "/").dropLast(2).joined(separator: "/"))/Fixtures/stores/" + name, to: copy)
+        try copyFolder(
+            "/\(#filePath.split(separator: "/").dropLast(2).joined(separator: "/"))/Fixtures/stores/" + name,
+            to: copy
+        )
         let verification = try await CacheManager.verify(at: copy, isFull: true)
         #expect(verification.findings == [])
         #expect(verification.entries == 4)
@@ -202,7 +217,8 @@ import Testing
                         round += 1
                         let key = try cacheKey("/\((worker * 7 + round * 13) % 60)")
                         switch round % 9 {
-                        case 0: try await store.responses.invalidate(.key(key), keepingForOffline: false, at: clock.now())
+                        case 0:
+                            try await store.responses.invalidate(.key(key), keepingForOffline: false, at: clock.now())
                         case 1: try await store.setObject(round, forKey: "\(round % 5)")
                         case 2: try await store.removeObject(forKey: "\((round + 1) % 5)")
                         case 3: try await store.store(draft(key, at: clock.now()), [pattern(700_000)])

@@ -24,6 +24,8 @@ extension CacheManager {
         try StoreOpening.checkPath(source)
         try StoreOpening.checkPath(folder)
         let target = StoreFolder(path: folder)
-        return try StoreOpening.translatingErrors(target) { try Recovery(from: StoreFolder(path: source), to: target).run() }
+        return try StoreOpening.translatingErrors(target) {
+            try Recovery(from: StoreFolder(path: source), to: target).run()
+        }
     }
 }

@@ -45,7 +45,12 @@ extension CacheManager {
         try StoreOpening.checkPath(folder)
         let folder = StoreFolder(path: folder)
         return try StoreOpening.translatingErrors(folder) {
-            let verifier = Verifier(folder: folder, isFull: isFull, maximumFindings: maximumFindings, structureLimit: structureLimit)
+            let verifier = Verifier(
+                folder: folder,
+                isFull: isFull,
+                maximumFindings: maximumFindings,
+                structureLimit: structureLimit
+            )
             try verifier.run()
             return verifier.report
         }

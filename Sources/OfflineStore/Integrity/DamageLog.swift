@@ -52,7 +52,9 @@ final class DamageLog: Sendable {
         if state.has(DatabaseState.sweepSchemaVersion) {
             count += Int(try connection.integer(unpinnedText) ?? 0) + Int(try connection.integer(pinnedText) ?? 0)
             for id in unwritten {
-                count += Int(try connection.integer("SELECT count(*) FROM entry WHERE id = ?1 AND is_damaged = 0", id) ?? 0)
+                count += Int(
+                    try connection.integer("SELECT count(*) FROM entry WHERE id = ?1 AND is_damaged = 0", id) ?? 0
+                )
             }
         } else {
             for id in unwritten {

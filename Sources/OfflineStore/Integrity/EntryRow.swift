@@ -18,7 +18,6 @@ struct EntryRow {
     static let columns =
         "id, kind, key_hash, key, variant, target_hash, sequence, size, body_id, body_length, head, target_hash IS NULL"
 
-
     var binding: HeadBinding {
         HeadBinding(entryID: id, keyHash: keyHash, bodyID: bodyID, bodyLength: bodyLength)
     }

@@ -25,10 +25,8 @@ public struct StoreVerification: Sendable {
 
         /// The file `CURRENT` is missing.
         public static let current = Kind("current")
-        /// The database is missing, is no database, or has no row that says what it is.
+        /// The database is missing, is no database, is shorter than it says, or has no row that says what it is.
         public static let database = Kind("database")
-        /// The file is shorter than its database.
-        public static let truncated = Kind("truncated")
         /// SQLite's own check found something.
         public static let structure = Kind("structure")
         /// A table cannot be read to its end.

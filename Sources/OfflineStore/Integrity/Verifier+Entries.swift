@@ -83,7 +83,7 @@ extension Verifier {
                 if let row {
                     try examine(row, bounds, connection, state)
                     let count = row.chunkCount
-                    for index in Set([0, count - 1]) where index >= 0 {
+                    for index in Set([0, count - 1]) where (0..<count).contains(index) {
                         try examineChunks(of: row, index..<index + 1, connection)
                     }
                 }

@@ -22,8 +22,12 @@ extension Verifier {
                 while try statement.step() {
                     count += 1
                     last = (statement.integer(0), statement.integer(1))
-                    if !statement.flag(2) { find(.tag, "tag \(last.tag) is carried by entry \(last.entry), which is not there") }
-                    if !statement.flag(3) { find(.tag, "entry \(last.entry) carries tag \(last.tag), which is not there") }
+                    if !statement.flag(2) {
+                        find(.tag, "tag \(last.tag) is carried by entry \(last.entry), which is not there")
+                    }
+                    if !statement.flag(3) {
+                        find(.tag, "entry \(last.entry) carries tag \(last.tag), which is not there")
+                    }
                     if !statement.flag(4) {
                         find(.index, "tag \(last.tag) of entry \(last.entry) is not found through 'entry_tag_by_tag'")
                     }
@@ -51,11 +55,15 @@ extension Verifier {
         guard try statement.step() else { return }
         let (hash, name, octets) = (statement.integer(0), statement.octets(1), statement.integer(2))
         if state.hash(name, .tag) != hash { find(.tag, "tag \(id) is not found under its name") }
-        let same = try connection.prepare("SELECT count(*) FROM tag INDEXED BY tag_by_name WHERE name_hash = ?1 AND name = ?2")
+        let same = try connection.prepare(
+            "SELECT count(*) FROM tag INDEXED BY tag_by_name WHERE name_hash = ?1 AND name = ?2"
+        )
         defer { same.reset() }
         same.bind(1, hash)
         same.bind(2, name)
-        if try same.step(), same.integer(0) != 1 { find(.tag, "tag \(id) is there \(same.integer(0)) times by its name") }
+        if try same.step(), same.integer(0) != 1 {
+            find(.tag, "tag \(id) is there \(same.integer(0)) times by its name")
+        }
         let sums = try connection.prepare(
             """
             SELECT count(*), coalesce(sum(size), 0)

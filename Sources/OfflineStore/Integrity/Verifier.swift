@@ -140,15 +140,6 @@ final class Verifier {
 
     private func examineFile(_ connection: Connection, path: String) throws {
         let size = try FileStatus(path: path)?.size ?? 0
-        try snapshot(connection) {
-            let pages = try connection.integer("PRAGMA page_count") ?? 0
-            // While this snapshot lasts nothing that it needs is only in the log, if the log is empty now.
-            let log = try FileStatus(path: path + "-wal")?.size ?? 0
-            let size = try FileStatus(path: path)?.size ?? 0
-            if log == 0, size < pages * StoreLimits.pageSize {
-                find(.truncated, "'\(path)' has \(size) octets of \(pages * StoreLimits.pageSize)")
-            }
-        }
         let isWritten = FolderLock.isHeld(path: folder.lockPath)
         let check: String
         if isFull {

@@ -139,7 +139,8 @@ struct Recovery {
         guard !(target.path + "/").hasPrefix(source.path + "/") else {
             throw StoreError(
                 code: .invalidConfiguration,
-                message: "'\(target.path)' is in the store that is to be recovered. Choose a folder elsewhere; nothing was changed."
+                message:
+                    "'\(target.path)' is in the store that is to be recovered. Choose a folder elsewhere; nothing was changed."
             )
         }
         switch try target.content() {

@@ -136,7 +136,10 @@ extension Salvage {
             return false
         }
         entry.row.variant = Self.variant(of: entry.row, kind)
-        return try insert(entry, kind, key, tags: tags.compactMap(\.name), connection)
+        let names = tags.compactMap(\.name)
+        guard try insert(entry, kind, key, tags: names, connection) else { return false }
+        report.lostTags += tags.count - names.count
+        return true
     }
 
     private enum Fate {
@@ -183,7 +186,9 @@ extension Salvage {
     private func hasWholeBody(_ row: EntryRow, _ connection: Connection) throws -> Bool {
         if row.bodyLength == 0 { return true }
         guard row.bodyLength > 0, row.chunkCount <= Int64(StoreLimits.chunksPerBody) else { return false }
-        let statement = try connection.prepare("SELECT count(*), sum(length(data)) FROM chunk WHERE id BETWEEN ?1 AND ?2")
+        let statement = try connection.prepare(
+            "SELECT count(*), sum(length(data)) FROM chunk WHERE id BETWEEN ?1 AND ?2"
+        )
         defer { statement.reset() }
         statement.bind(1, row.bodyID << 16)
         statement.bind(2, row.bodyID << 16 | (row.chunkCount - 1))

@@ -142,14 +142,18 @@ final class Salvage {
             if gathered.store.map({ $0.sequence <= store.sequence }) ?? true { gathered.store = store }
         case .entry(let entry): try stage(entry, isCertain: isCertain, connection)
         case .chunk(let id, let checksum, let data):
-            let statement = try connection.prepare("INSERT OR IGNORE INTO chunk (id, checksum, data) VALUES (?1, ?2, ?3)")
+            let statement = try connection.prepare(
+                "INSERT OR IGNORE INTO chunk (id, checksum, data) VALUES (?1, ?2, ?3)"
+            )
             statement.bind(1, id)
             statement.bind(2, checksum)
             try data.withUnsafeBytes { try statement.run(binding: $0, at: 3) }
             written += data.count
         case .garbage(let bodyID): try discard(bodyID, connection)
         case .tag(let id, let hash, let name):
-            let statement = try connection.prepare("INSERT OR REPLACE INTO stage_tag (id, hash, name) VALUES (?1, ?2, ?3)")
+            let statement = try connection.prepare(
+                "INSERT OR REPLACE INTO stage_tag (id, hash, name) VALUES (?1, ?2, ?3)"
+            )
             statement.bind(1, id)
             statement.bind(2, hash)
             statement.bind(3, name)
