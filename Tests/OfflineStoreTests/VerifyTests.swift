@@ -215,7 +215,8 @@ import Testing
                     var round = 0
                     while !flag.isUp {
                         round += 1
-                        let key = try cacheKey("/\((worker * 7 + round * 13) % 60)")
+                        flag.count()
+                        let key = try cacheKey("/\((worker * 7 + round * 13) % 40)")
                         switch round % 9 {
                         case 0:
                             try await store.responses.invalidate(.key(key), keepingForOffline: false, at: clock.now())
@@ -234,7 +235,9 @@ import Testing
             }
             group.addTask {
                 defer { flag.raise() }
-                for round in 0..<12 {
+                var round = 0
+                while round < 12 || flag.counted < 1_500 {
+                    round += 1
                     let verification = try await CacheManager.verify(at: store.folder, isFull: round % 4 != 0)
                     #expect(verification.findings.filter(isKept) == [])
                 }
@@ -254,8 +257,12 @@ private let isKept: @Sendable (StoreVerification.Finding) -> Bool = { !$0.detail
 /// Something that has happened, for those who run beside it.
 private final class Flag: Sendable {
     private let state = Atomic(false)
+    private let counter = Atomic(0)
 
     var isUp: Bool { state.load(ordering: .acquiring) }
 
+    var counted: Int { counter.load(ordering: .relaxed) }
+
+    func count() { counter.add(1, ordering: .relaxed) }
     func raise() { state.store(true, ordering: .releasing) }
 }

@@ -155,6 +155,12 @@ enum StoreOpening {
     }
 
     static func translatingErrors<Result>(_ folder: StoreFolder, _ body: () throws -> Result) throws -> Result {
-        do { return try body() } catch { throw StoreError(error, path: folder.path) }
+        do {
+            return try body()
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            throw StoreError(error, path: folder.path)
+        }
     }
 }
