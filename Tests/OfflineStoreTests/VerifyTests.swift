@@ -236,7 +236,7 @@ import Testing
             group.addTask {
                 defer { flag.raise() }
                 var round = 0
-                while round < 12 || flag.counted < 1_500 {
+                while round < 12 || flag.counted < 400 {
                     round += 1
                     let verification = try await CacheManager.verify(at: store.folder, isFull: round % 4 != 0)
                     #expect(verification.findings.filter(isKept) == [])
