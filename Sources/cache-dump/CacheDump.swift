@@ -6,9 +6,10 @@ import CommandLineSupport
 struct CacheDump: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cache-dump",
-        abstract: "Shows what an offline store of Holdfast holds.",
+        abstract: "Shows, examines and recovers what an offline store of Holdfast holds.",
         discussion: """
-            Reads a store and changes nothing in it, also while another process writes it. Secrets are not shown: \
+            Reads a store and changes nothing in it, also while another process writes it; 'recover' copies one to a \
+            new folder. Secrets are not shown: \
             values of parameters such as 'token' in URLs, credentials, cookies. Data goes to standard output, \
             everything else to standard error. The exit status is 0, 1 when something failed or was not found, 64 \
             when the command line is wrong.
@@ -19,8 +20,10 @@ struct CacheDump: AsyncParsableCommand {
               cache-dump show feed.store 'https://api.example.com/moments?userID=harbour'
               cache-dump show feed.store 3f2a9c01d2e4 --body > body.json
               cache-dump stats feed.store --format json
+              cache-dump verify feed.store --full
+              cache-dump recover damaged.store new.store
             """,
-        subcommands: [List.self, Show.self, Stats.self]
+        subcommands: [List.self, Show.self, Stats.self, Verify.self, Recover.self]
     )
 
     static func main() async {

@@ -11,7 +11,7 @@ enum EntryState: String, Encodable, CaseIterable {
     case expired
     /// Declared outdated (by a purge, or by a write that went through), and kept for when the origin cannot be reached.
     case invalidated
-    /// Its head does not fit its checksum: it does not answer any more.
+    /// Something of it does not fit its checksum: it does not answer any more.
     case damaged
 
     init(_ entry: StoreEntry, at now: Timestamp) {
@@ -32,7 +32,7 @@ enum EntryState: String, Encodable, CaseIterable {
         case .stale: "to be validated first; good when the origin cannot be reached"
         case .expired: "past its time"
         case .invalidated: "declared outdated; kept for when the origin cannot be reached"
-        case .damaged: "its head does not fit its checksum"
+        case .damaged: "something of it does not fit its checksum; it answers no more"
         }
     }
 }

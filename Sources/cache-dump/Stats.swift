@@ -7,7 +7,7 @@ struct Stats: AsyncParsableCommand {
         abstract: "Shows a store in numbers.",
         discussion: """
             JSON: one object, with the keys folder, database, schemaVersion, sqliteVersion, responses, objects, \
-            expired, usableStale, invalidated, pinned (counts of entries), storedBytes (bodies, heads and keys), \
+            expired, usableStale, invalidated, damaged, pinned (counts of entries), storedBytes (bodies, heads and keys), \
             databaseBytes, logBytes, freeBytes (sizes of files and of unused room in them), unreferencedBodies, \
             invalidationSequence, setAside (damaged databases that were left in the folder: name and bytes).
 
@@ -38,7 +38,8 @@ struct StatisticsReport: Encodable {
 
     private enum CodingKeys: String, CodingKey {
         case folder, database, schemaVersion, sqliteVersion, responses, objects, expired, usableStale, invalidated
-        case pinned, storedBytes, databaseBytes, logBytes, freeBytes, unreferencedBodies, invalidationSequence, setAside
+        case damaged, pinned, storedBytes, databaseBytes, logBytes, freeBytes, unreferencedBodies, invalidationSequence,
+            setAside
     }
 
     private struct SetAside: Encodable {
@@ -57,6 +58,7 @@ struct StatisticsReport: Encodable {
         try container.encode(statistics.expired, forKey: .expired)
         try container.encode(statistics.usableStale, forKey: .usableStale)
         try container.encode(statistics.invalidated, forKey: .invalidated)
+        try container.encode(statistics.damagedEntries, forKey: .damaged)
         try container.encode(statistics.pinned, forKey: .pinned)
         try container.encode(statistics.storedBytes, forKey: .storedBytes)
         try container.encode(statistics.databaseBytes, forKey: .databaseBytes)
@@ -76,6 +78,7 @@ struct StatisticsReport: Encodable {
             ("objects", "\(statistics.objects)"),
             ("expired", "\(statistics.expired), of which \(statistics.usableStale) are good offline"),
             ("invalidated", "\(statistics.invalidated)"),
+            ("damaged", "\(statistics.damagedEntries)"),
             ("pinned", "\(statistics.pinned)"),
             ("stored", Formatting.size(statistics.storedBytes) + " in bodies, heads and keys"),
             ("database", "\(statistics.databaseName), \(Formatting.size(statistics.databaseBytes))"),

@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPCacheSemantics
+import HTTPTypes
 import NIOCore
 import OfflineStore
 import Testing
@@ -165,5 +166,139 @@ import Testing
         #expect(try await crashed.responses.lookup(try cacheKey("/a")).map(\.head.isInvalidated) == [true])
         #expect(crashed.responses.invalidationSequence.number == 2)
         try await crashed.close()
+    }
+
+    // MARK: Remembered
+
+    @Test(arguments: ["first", "later", "missing", "head", "object"])
+    func whatWasFoundToBeDamagedAnswersNoMore(_ what: String) async throws {
+        var store = try await openStore(folder.store, clock: clock)
+        let key = try cacheKey("/x")
+        try await store.store(draft(key, at: clock.now(), tags: ["t"]), [pattern(200_000)])
+        try await store.setObject("value", forKey: "n")
+        try await store.store(draft(try cacheKey("/whole"), at: clock.now()), "whole")
+        let damaged = "SELECT id FROM entry WHERE kind = \(what == "object" ? 1 : 0) ORDER BY id LIMIT 1"
+        let change =
+            switch what {
+            case "head": "UPDATE entry SET head = zeroblob(length(head)) WHERE id = (\(damaged))"
+            case "later": "UPDATE chunk SET checksum = 0 WHERE id = (\(damaged)) * 65536 + 2"
+            case "missing": "DELETE FROM chunk WHERE id = (\(damaged)) * 65536 + 1"
+            default: "UPDATE chunk SET checksum = 0 WHERE id = (\(damaged)) * 65536"
+            }
+        try await store.close()
+        try runSQL(database, change)
+        let copy = folder.path + "/copy"
+        try copyFolder(folder.store, to: copy)
+        store = try await openStore(folder.store, clock: clock)
+        let find: (CacheManager) async throws -> Void = { store in
+            if what == "object" {
+                let value = try await store.object(String.self, forKey: "n")
+                #expect(value == nil)
+            } else {
+                _ = await code { _ = try await store.text(of: key) }
+            }
+        }
+        try await find(store)
+        // At once, before anything is written.
+        let found = try await store.responses.lookup(key)
+        #expect(found.isEmpty == (what != "object"))
+        #expect(try await store.statistics().damagedEntries == 1)
+        #expect(try await store.statistics().damagedReads >= 1)
+        try await store.settle()
+        #expect(try queryInteger(database, "SELECT count(*) FROM entry WHERE is_damaged = 1") == 1)
+        #expect(try queryInteger(database, "SELECT is_damaged FROM entry WHERE id = (\(damaged))") == 1)
+        #expect(try await store.statistics().damagedEntries == 1)
+        var states: [Bool] = []
+        for try await entry in store.entries() { states.append(entry.isDamaged) }
+        #expect(states == (what == "object" ? [false, true, false] : [true, false, false]))
+        #expect(try await store.text(of: try cacheKey("/whole")) == "whole")
+        try await store.close()
+
+        // And after opening again, without finding it again.
+        let again = try await openStore(folder.store, clock: clock)
+        #expect(try await again.responses.lookup(key).isEmpty == (what != "object"))
+        #expect(try await again.object(String.self, forKey: "n") == (what == "object" ? nil : "value"))
+        #expect(try await again.statistics().damagedReads == 0)
+        #expect(try await again.statistics().damagedEntries == 1)
+        if what == "object" {
+            try await again.setObject("new", forKey: "n")
+            #expect(try await again.object(String.self, forKey: "n") == "new")
+        } else {
+            try await again.store(draft(key, at: clock.now()), "new")
+            #expect(try await again.text(of: key) == "new")
+        }
+        #expect(try await again.statistics().damagedEntries == 0)
+        try await again.close()
+
+        // A process that reads alone remembers it too, and changes nothing.
+        let reader = try await openReadOnly(copy, clock: clock)
+        try await find(reader)
+        #expect(try await reader.responses.lookup(key).isEmpty == (what != "object"))
+        #expect(try await reader.object(String.self, forKey: "n") == (what == "object" ? nil : "value"))
+        #expect(try await reader.statistics().damagedEntries == 1)
+        try await reader.close()
+        #expect(try queryInteger(copy + "/0001.sqlite", "SELECT count(*) FROM entry WHERE is_damaged = 1") == 0)
+    }
+
+    @Test func whatIsDamagedAndPinnedIsCountedAndStaysPinnedWhenReplaced() async throws {
+        var store = try await openStore(folder.store, clock: clock)
+        for name in ["a", "b", "c"] { try await store.setObject(name, forKey: name) }
+        let entry = try #require(try await store.entry(forObjectKey: "b"))
+        #expect(try await store.setPinned(true, entry))
+        try await store.close()
+        try runSQL(database, "UPDATE chunk SET checksum = 0 WHERE id / 65536 = \(entry.id)")
+        store = try await openStore(folder.store, clock: clock)
+        #expect(try await store.object(String.self, forKey: "b") == nil)
+        try await store.settle()
+        #expect(try await store.statistics().damagedEntries == 1)
+        // Uses that were noted before do not make it a recent one again.
+        for name in ["a", "b", "c"] { _ = try await store.object(String.self, forKey: name) }
+        try await store.close()
+        let again = try await openStore(folder.store, clock: clock)
+        #expect(try await again.statistics().damagedEntries == 1)
+        #expect(try await again.entry(forObjectKey: "b")?.isDamaged == true)
+        try await again.setObject("b", forKey: "b")
+        #expect(try await again.entry(forObjectKey: "b")?.isPinned == true)
+        #expect(try await again.entry(forObjectKey: "b")?.isDamaged == false)
+        #expect(try await again.removeObject(forKey: "b"))
+        try await again.close()
+    }
+
+    @Test func aVariantThatIsDamagedLeavesTheOthers() async throws {
+        var store = try await openStore(folder.store, clock: clock)
+        let key = try cacheKey("/x")
+        for language in ["de", "en"] {
+            try await store.store(
+                draft(key, at: clock.now(), fields: [.vary: "Accept-Language"], selecting: [.acceptLanguage: language]),
+                language
+            )
+        }
+        try await store.close()
+        try runSQL(database, "UPDATE chunk SET checksum = 0 WHERE id = (SELECT min(id) FROM chunk)")
+        store = try await openStore(folder.store, clock: clock)
+        for response in try await store.responses.lookup(key) { _ = try await store.responses.openBody(of: response) }
+        let rest = try await store.responses.lookup(key)
+        #expect(rest.map { $0.head.selectingFields[.acceptLanguage] } == ["en"])
+        #expect(try await store.text(of: key) == "en")
+        let removed = try await store.removeResponse(for: key)
+        #expect(removed)
+        #expect(try await store.statistics().damagedEntries == 0)
+        try await store.close()
+    }
+
+    @Test(arguments: ["schema-1", "schema-2"])
+    func aReadingProcessRemembersDamageInAnOlderSchemaToo(_ name: String) async throws {
+        let copy = folder.path + "/copy"
+        try copyFolder(
+            "/\(#filePath.split(separator: "/").dropLast(2).joined(separator: "/"))/Fixtures/stores/\(name)",
+            to: copy
+        )
+        try runSQL(copy + "/0001.sqlite", "UPDATE chunk SET checksum = 0 WHERE id & 65535 = 1")
+        let reader = try await openReadOnly(copy, clock: clock)
+        let key = try cacheKey("/large")
+        #expect(await code { _ = try await reader.text(of: key) } == .damaged)
+        #expect(try await reader.responses.lookup(key).isEmpty)
+        #expect(try await reader.statistics().damagedEntries == 1)
+        try await reader.close()
     }
 }

@@ -184,7 +184,10 @@ import Testing
                 let place = EntryPlace(id: old.id, bodyID: old.bodyID, bodyLength: old.bodyLength)
                 return (
                     try context.isThere(old.id),
-                    try context.freshen(place, with: renewal.draft(id: old.id, bodyID: old.bodyID, bodyLength: old.bodyLength)),
+                    try context.freshen(
+                        place,
+                        with: renewal.draft(id: old.id, bodyID: old.bodyID, bodyLength: old.bodyLength)
+                    ),
                     try context.countResponses(of: old.key)
                 )
             }

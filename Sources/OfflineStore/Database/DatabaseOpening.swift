@@ -15,17 +15,17 @@ enum DatabaseOpening {
     /// What a database's one row says.
     struct Row: Sendable {
         var secrets: StoreSecrets
-        var nextID: Int64
-        var sequence: Int64
-        var logFloor: Int64
-        var responseFloor: Int64
-        var objectFloor: Int64
-        var responseRemoved: Int64
-        var objectRemoved: Int64
-        var recency: Int64
-        var schemaVersion: Int32
+        var nextID: Int64 = 0
+        var sequence: Int64 = 0
+        var logFloor: Int64 = 0
+        var responseFloor: Int64 = 0
+        var objectFloor: Int64 = 0
+        var responseRemoved: Int64 = 0
+        var objectRemoved: Int64 = 0
+        var recency: Int64 = 0
+        var schemaVersion: Int32 = 0
         /// Whether any entry carries a tag.
-        var hasTags: Bool
+        var hasTags = false
     }
 
     /// How long the writer waits for those who hold a lock.

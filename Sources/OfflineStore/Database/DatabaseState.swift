@@ -40,6 +40,7 @@ final class DatabaseState: Sendable {
     /// `nil` in a process that reads alone: it does not see what is added.
     let filter: KeyFilter?
     let unfinished: SpaceReservation
+    let damage = DamageLog()
     /// Responses stored under a smaller sequence number count as invalidated.
     let responseFloor: Atomic<Int64>
     /// Objects stored under a smaller sequence number count as expired.

@@ -143,9 +143,10 @@ final class StoreCore: Sendable {
         return error
     }
 
-    /// Notes that something read from the disk did not have its checksum.
+    /// Notes that something read from the disk was not what had been written: from now on its entry answers no more.
     func noteDamage(_ what: StaticString, entryID: Int64, in database: StoreDatabase) {
         damagedReads.add(1, ordering: .relaxed)
+        if database.state.damage.note(entryID) { database.writer?.requestSweep() }
         logger.warning(
             "stored data is damaged; treated as not stored",
             metadata: ["store.path": "\(database.path)", "store.entry": "\(entryID)", "store.part": "\(what)"]

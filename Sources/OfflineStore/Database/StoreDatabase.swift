@@ -179,7 +179,7 @@ final class StoreDatabase: Sendable {
         }
     }
 
-    private static func row(_ connection: Connection) throws -> DatabaseOpening.Row {
+    static func row(_ connection: Connection) throws -> DatabaseOpening.Row {
         do {
             return try DatabaseOpening.row(connection)
         } catch let failure as SQLiteFailure where failure.primaryCode == 1 {
@@ -190,8 +190,7 @@ final class StoreDatabase: Sendable {
         }
     }
 
-    private static func state(of row: DatabaseOpening.Row, _ settings: Settings, isWriter: Bool) throws -> DatabaseState
-    {
+    static func state(of row: DatabaseOpening.Row, _ settings: Settings, isWriter: Bool) throws -> DatabaseState {
         let state = DatabaseState(
             limits: settings.limits,
             row: row,
@@ -203,7 +202,7 @@ final class StoreDatabase: Sendable {
     }
 
     /// Without an index of the log (`-shm`), and without the right to make one, a database can be read only if the log is empty.
-    private static func needsImmutable(path: String, folder: String) throws -> Bool {
+    static func needsImmutable(path: String, folder: String) throws -> Bool {
         if try FileStatus(path: path + "-shm") != nil || access(folder, W_OK) == 0 { return false }
         if let log = try FileStatus(path: path + "-wal"), log.size > 0 {
             throw StoreError(

@@ -11,6 +11,7 @@ extension StoreWriter {
 
     /// One step of everything that is due; `true` when there is more to do.
     func keepHouse(_ connection: Connection) -> Bool {
+        if memory.wantsDamageMarks { markDamage(connection) }
         do {
             // Marking writes to the log, which does not shrink while it is held; what is pending is in force all the same.
             if memory.wantsTagSweep, !logIsHeld.load(ordering: .relaxed) { try sweepTags(connection) }
@@ -53,6 +54,7 @@ extension StoreWriter {
                     truncating: memory.wantsCheckpoint || usage.log > 2 * database.limits.checkpoint
                 )
             }
+            try eraseLog(connection)
         } catch {
             setBack(error)
         }

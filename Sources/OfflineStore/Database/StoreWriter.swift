@@ -145,6 +145,9 @@ final class StoreWriter: Sendable {
         if starts { schedule() }
     }
 
+    /// Whether nothing waits.
+    var isIdle: Bool { state.withLock { $0.pending.isEmpty } }
+
     /// Octets that wait.
     var pendingBytes: Int { state.withLock { $0.pendingBytes } }
 
@@ -231,6 +234,7 @@ final class StoreWriter: Sendable {
                 memory.wantsSweep = true
                 memory.wantsTagSweep = true
                 memory.wantsEntrySweep = true
+                memory.wantsDamageMarks = true
             }
             return batch
         }
@@ -276,7 +280,9 @@ final class StoreWriter: Sendable {
 
     /// Whether there is a reason to look at what the folder takes.
     private var isHousekeepingDue: Bool {
-        memory.wantsSweep || memory.wantsTagSweep || memory.wantsEntrySweep || memory.isEvicting || memory.wantsVacuum || memory.wantsCheckpoint
+        memory.wantsSweep || memory.wantsTagSweep || memory.wantsEntrySweep || memory.isEvicting || memory.wantsVacuum
+            || memory.wantsCheckpoint
+            || memory.wantsDamageMarks || memory.wantsErasure
             || memory.filterCursor != nil || hasQuotaWork
             || memory.pagesSinceCheckpoint * StoreLimits.pageSize >= database.limits.checkpoint
             || memory.usageEstimate.map { $0 > database.limits.highWater } ?? true
@@ -336,6 +342,8 @@ final class StoreWriter: Sendable {
             if connection.isInTransaction { try? connection.run("ROLLBACK") }
             throw error
         }
+        // First, so that nobody who is told of the commit reads an older snapshot.
+        database.commits.advance()
         let pages = writtenPages(connection)
         memory.pagesSinceCheckpoint += pages
         // At most so much longer has the file become.
@@ -349,7 +357,7 @@ final class StoreWriter: Sendable {
             try transaction(connection) {
                 for (id, recency) in used {
                     try connection.run(
-                        "UPDATE entry SET recency = ?2, last_used_at = max(last_used_at, ?3) WHERE id = ?1",
+                        "UPDATE entry SET recency = ?2, last_used_at = max(last_used_at, ?3) WHERE id = ?1 AND is_damaged = 0",
                         id,
                         recency,
                         instant

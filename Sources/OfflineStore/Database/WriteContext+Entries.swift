@@ -53,7 +53,7 @@ extension WriteContext {
     /// - Returns: `false` when it is gone.
     func freshen(_ place: EntryPlace, with draft: EntryDraft) throws -> Bool {
         let found = try connection.integer(
-            "SELECT 1 FROM entry WHERE id = ?1 AND body_id = ?2 AND key_hash = ?3",
+            "SELECT 1 FROM entry WHERE id = ?1 AND body_id = ?2 AND key_hash = ?3 AND is_damaged = 0",
             place.id,
             place.bodyID,
             draft.keyHash

@@ -24,6 +24,7 @@ final class WriteContext {
     var tagOctets = TagOctets()
     private var tagsBeyondQuota: [TagName] = []
     private var addsGarbage = false
+    private var removesContent = false
     private var invalidatesTags = false
     private var invalidatesEntries = false
     private var reservedID: Int64
@@ -120,6 +121,7 @@ final class WriteContext {
 
     /// Removes a body that no entry names: at once when it is small and nobody reads it, else through the sweep.
     func discardBody(_ bodyID: Int64, length: Int64) throws {
+        removesContent = true
         if length == 0 { return }
         if length <= StoreLimits.chunkLength, state.leases.claim(bodyID) {
             claims.append(bodyID)
@@ -132,12 +134,16 @@ final class WriteContext {
 
     /// Claims a body for removal until the transaction has ended.
     func claim(_ bodyID: Int64) -> Bool {
+        removesContent = true
         guard state.leases.claim(bodyID) else { return false }
         claims.append(bodyID)
         return true
     }
 
-    func requestSweep() { addsGarbage = true }
+    func requestSweep() {
+        addsGarbage = true
+        removesContent = true
+    }
     func requestTagSweep() {
         state.mayHavePending.store(true, ordering: .releasing)
         invalidatesTags = true
@@ -165,8 +171,6 @@ final class WriteContext {
     func committed() {
         assert(tagOctets.isEmpty, "the octets under tags were not written before the commit: see writeTagOctets()")
         for tag in tagsBeyondQuota { memory.quotas.add(tag) }
-        // First, so that nobody who is told of the commit reads an older snapshot.
-        state.commits.advance()
         if let invalidation { memory.sequence = invalidation }
         memory.reservedID = reservedID
         if let responseFloor { state.responseFloor.store(responseFloor, ordering: .releasing) }
@@ -180,6 +184,7 @@ final class WriteContext {
         for bodyID in pardons { state.leases.pardon(bodyID) }
         state.leases.endClaims(claims)
         if addsGarbage { memory.wantsSweep = true }
+        if removesContent, state.limits.securelyDeletes { memory.wantsErasure = true }
         if invalidatesTags { memory.wantsTagSweep = true }
         if invalidatesEntries { memory.wantsEntrySweep = true }
     }

@@ -28,6 +28,9 @@ final class WriterMemory: @unchecked Sendable {
     /// The number of the last invalidation when that sweep was at its beginning.
     var entryRound: Int64?
     var wantsEntrySweep = true
+    var wantsDamageMarks = false
+    /// Removed content is still in the log, and is to be there no longer.
+    var wantsErasure = false
     var wantsVacuum = false
     var wantsCheckpoint = false
     /// Above the high-water mark, and not yet below the low one.

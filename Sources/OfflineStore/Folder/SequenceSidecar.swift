@@ -40,6 +40,14 @@ final class SequenceSidecar: Sendable {
         }
     }
 
+    /// The number on disk, read without changing anything; `nil` when there is no file, or neither slot is whole.
+    static func read(path: String) throws -> Int64? {
+        guard try FileStatus(path: path) != nil else { return nil }
+        let handle = try FileHandle(path: path, flags: O_RDONLY | O_NOFOLLOW)
+        let slots = try [0, slotDistance].compactMap { decode(try handle.read(count: slotLength, at: $0)) }
+        return slots.max()
+    }
+
     /// Writes a number over the older slot; it is on the disk when this returns.
     func write(_ number: Int64) throws {
         try newest.withLock { newest in

@@ -103,7 +103,7 @@ enum StoreOpening {
     }
 
     /// An unset variable is no folder, and neither is what is left of a path before a NUL.
-    private static func checkPath(_ path: String) throws {
+    static func checkPath(_ path: String) throws {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw StoreError(
                 code: .invalidConfiguration,
@@ -115,7 +115,7 @@ enum StoreOpening {
     /// Looks without touching.
     ///
     /// - Throws: ``StoreError`` with `notAStore`, `foreignDatabase`, `newerSchema` or `unwritable`.
-    private static func examine(_ folder: StoreFolder) throws -> StoreFolder.Content {
+    static func examine(_ folder: StoreFolder) throws -> StoreFolder.Content {
         let content = try folder.content()
         switch content {
         case .other(let what): throw notAStore(folder, what)
@@ -175,11 +175,11 @@ enum StoreOpening {
         return header.starts(with: [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]) && header[16...] == [0, 0, 0, 0]
     }
 
-    private static func isOurs(_ path: String) throws -> Bool {
+    static func isOurs(_ path: String) throws -> Bool {
         if case .ours = try DatabaseHeader(path: path) { true } else { false }
     }
 
-    private static func notAStore(_ folder: StoreFolder, _ what: String) -> StoreError {
+    static func notAStore(_ folder: StoreFolder, _ what: String) -> StoreError {
         StoreError(
             code: .notAStore,
             message:
@@ -195,7 +195,13 @@ enum StoreOpening {
         }
     }
 
-    private static func translatingErrors<Result>(_ folder: StoreFolder, _ body: () throws -> Result) throws -> Result {
-        do { return try body() } catch { throw StoreError(error, path: folder.path) }
+    static func translatingErrors<Result>(_ folder: StoreFolder, _ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            throw StoreError(error, path: folder.path)
+        }
     }
 }

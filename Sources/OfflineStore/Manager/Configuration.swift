@@ -62,9 +62,11 @@ extension CacheManager {
         /// A response whose request was sent before the oldest of them is not stored, whatever they were about.
         public var invalidationLogLength = 4096
 
-        /// Whether removed content is overwritten with zeros in the database.
+        /// Whether removed content is overwritten with zeros in the database, and the log that may still hold it is emptied
+        /// when the writer has nothing else to do.
         ///
-        /// Off unless told otherwise: it doubles what removing writes.
+        /// Off unless told otherwise: it doubles what removing writes, and syncs the disk each time. What a file system or a
+        /// disk keeps of its own accord is beyond it.
         public var securelyDeletes = false
 
         /// Encodes and decodes objects where a call names no other coder: JSON with sorted keys unless told otherwise.

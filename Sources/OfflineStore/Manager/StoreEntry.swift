@@ -68,7 +68,7 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
     public let lastUsedAt: Timestamp
     /// The names of the request fields that `Vary` selects by, in lower case and sorted.
     public let selectingNames: [String]
-    /// Whether its head is damaged, so that it does not answer any more.
+    /// Whether something of it was found to be damaged, so that it does not answer any more.
     public let isDamaged: Bool
 
     /// Whether it is stale, or no longer live, at an instant.
@@ -105,7 +105,7 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
             contentType = response?.head.fields[.contentType]
             selectingNames = response.map { VariantKey.names(of: $0.head) } ?? []
             isInvalidated = response?.head.isInvalidated ?? record.isInvalidated
-            isDamaged = response == nil
+            isDamaged = response == nil || record.isDamaged
         case .object:
             kind = .object
             let head = record.objectHead
@@ -117,7 +117,7 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
             contentType = head?.contentType
             selectingNames = []
             isInvalidated = record.isInvalidated
-            isDamaged = head == nil
+            isDamaged = head == nil || record.isDamaged
         }
     }
 

@@ -23,6 +23,8 @@ public struct StoreStatistics: Sendable, Hashable {
     public var usableStale = 0
     /// Entries that were invalidated and kept for offline use.
     public var invalidated = 0
+    /// Entries of which something was found to be damaged: they answer no more, and stay until they are replaced, evicted or removed.
+    public var damagedEntries = 0
     /// Entries that are kept from eviction.
     public var pinned = 0
     /// Bodies that no entry names any more, or not yet: unfinished, or to be swept.
@@ -67,9 +69,12 @@ extension CacheManager {
     @concurrent
     public func statistics() async throws -> StoreStatistics {
         let now = now()
+        // Before the snapshot: what is marked meanwhile is in neither or in this.
+        let unmarked = try core.database().state.damage.unwritten
         var (statistics, database) = try core.read { connection, database in
             var statistics = StoreStatistics()
             try statistics.count(connection, database.state, at: now)
+            statistics.damagedEntries = try DamageLog.count(connection, database.state, unmarked: unmarked)
             return (statistics, database)
         }
         let folder = core.folder

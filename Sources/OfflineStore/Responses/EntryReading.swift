@@ -28,7 +28,7 @@ struct EntryReading {
         statement.bind(1, hash)
         while try statement.step() {
             guard statement.withOctets(3, { $0.elementsEqual(key.bytes) }),
-                let record = EntryRecord(statement, state)
+                let record = EntryRecord(statement, state), !record.isDamaged
             else { continue }
             guard let response = record.response(for: key) else {
                 core.noteDamage("head", entryID: record.id, in: database)
@@ -90,9 +90,9 @@ struct EntryReading {
         defer { statement.reset() }
         statement.bind(1, hash)
         while try statement.step() {
-            guard statement.withOctets(3, { $0.elementsEqual(key) }), let record = EntryRecord(statement, state) else {
-                continue
-            }
+            guard statement.withOctets(3, { $0.elementsEqual(key) }), let record = EntryRecord(statement, state),
+                !record.isDamaged
+            else { continue }
             guard let head = record.objectHead else {
                 core.noteDamage("head", entryID: record.id, in: database)
                 return .none

@@ -17,6 +17,8 @@ struct EntryRecord: Sendable {
     var bodyID: Int64
     var bodyLength: Int64
     var head: [UInt8]
+    /// Something of it was found to be damaged: it answers no more.
+    var isDamaged: Bool
 
     var binding: HeadBinding {
         HeadBinding(entryID: id, keyHash: keyHash, bodyID: bodyID, bodyLength: bodyLength)
@@ -31,19 +33,22 @@ struct EntryRecord: Sendable {
         private let text: String
         private let textWithoutPrefixes: String
         private let plainText: String
+        private let oldestText: String
 
         /// - Parameter condition: what follows `WHERE`.
         init(_ condition: String) {
-            text = "SELECT \(columns) \(PendingInvalidation.state) FROM entry WHERE \(condition)"
-            textWithoutPrefixes = "SELECT \(columns) \(PendingInvalidation.byTag) FROM entry WHERE \(condition)"
-            plainText = "SELECT \(columns) 0 FROM entry WHERE \(condition)"
+            text = "SELECT \(columns) \(PendingInvalidation.state), is_damaged FROM entry WHERE \(condition)"
+            textWithoutPrefixes = "SELECT \(columns) \(PendingInvalidation.byTag), 0 FROM entry WHERE \(condition)"
+            plainText = "SELECT \(columns) 0, is_damaged FROM entry WHERE \(condition)"
+            oldestText = "SELECT \(columns) 0, 0 FROM entry WHERE \(condition)"
         }
 
         /// Its text for the schema that a database has, and for what is unfinished in it.
         func sql(_ state: DatabaseState) -> String {
-            if !state.mayHavePending.load(ordering: .acquiring) { return plainText }
-            if state.has(DatabaseState.sweepSchemaVersion) { return text }
-            return state.has(DatabaseState.tagSchemaVersion) ? textWithoutPrefixes : plainText
+            guard state.has(DatabaseState.sweepSchemaVersion) else {
+                return state.has(DatabaseState.tagSchemaVersion) ? textWithoutPrefixes : oldestText
+            }
+            return state.mayHavePending.load(ordering: .acquiring) ? text : plainText
         }
     }
 
@@ -70,6 +75,7 @@ struct EntryRecord: Sendable {
         bodyID = statement.integer(11)
         bodyLength = statement.integer(12)
         head = statement.octets(13)
+        isDamaged = statement.flag(15) || state.damage.contains(id)
     }
 
     /// The response, `nil` when its head or key is damaged.

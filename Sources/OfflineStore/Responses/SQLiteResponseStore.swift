@@ -86,6 +86,7 @@ final class SQLiteResponseStore: ResponseStore {
         if let memory = state.memory {
             found = memory.responses(key, hash: hash, sequence: sequence, recency: state.recency)
         }
+        if !state.damage.isEmpty { found?.removeAll { state.damage.contains($0.id) } }
         if found == nil, state.filter?.mayContain(hash) == false { found = [] }
         if let found { return .found(written.isEmpty ? found : state.pending.merged(found, with: written)) }
         return .missing(Missing(key: key, hash: hash, sequence: sequence, written: written, ticket: ticket))

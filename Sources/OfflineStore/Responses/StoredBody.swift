@@ -60,7 +60,9 @@ struct StoredBody: Sendable {
         }
         let first = try core.read(database) { try chunk($0, bodyID: bodyID, index: index, length: length) }
         switch first {
-        case .missing: return nil
+        case .missing:
+            try core.noteIfTorn(entryID: entryID, bodyID: bodyID, index: index, in: database)
+            return nil
         case .damaged:
             core.noteDamage("body", entryID: entryID, in: database)
             return nil
@@ -105,6 +107,7 @@ struct StoredBody: Sendable {
         switch try core.read(database, { try Self.chunk($0, bodyID: bodyID, index: index, length: length) }) {
         case .whole(let buffer): return buffer
         case .missing:
+            try core.noteIfTorn(entryID: entryID, bodyID: bodyID, index: index, in: database)
             throw StoreError(
                 code: .gone,
                 message:

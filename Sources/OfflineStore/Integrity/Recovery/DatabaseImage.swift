@@ -1,0 +1,143 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The pages of a database file with what its log adds to them, read without SQLite and without writing anything.
+///
+/// Only whole transactions of the log count: frames up to the last commit whose checksums are unbroken.
+///
+/// <https://www.sqlite.org/fileformat2.html>
+final class DatabaseImage {
+    static let pageSize = Int(StoreLimits.pageSize)
+
+    /// Pages that can be asked for: 1 to this.
+    let pageCount: Int
+    /// Pages that are there: of those after them nothing is known but what others say.
+    let presentPages: Int
+    private let file: FileHandle
+    private let log: FileHandle?
+    /// Where in the log a page's content begins.
+    private let frames: [Int: Int64]
+
+    /// - Throws: ``SystemFailure`` when the file cannot be opened.
+    init(path: String) throws {
+        file = try FileHandle(path: path, flags: O_RDONLY)
+        let size = try FileStatus(path: path)?.size ?? 0
+        let filePages = Int((size + StoreLimits.pageSize - 1) / StoreLimits.pageSize)
+        var log = try? FileHandle(path: path + "-wal", flags: O_RDONLY)
+        var (frames, committedPages) = log.map { Self.frames(in: $0) } ?? ([:], nil)
+        if committedPages == nil {
+            frames = [:]
+            log = nil
+        }
+        self.log = log
+        self.frames = frames
+        let header = (try? file.read(count: 100, at: 0)) ?? []
+        if let committedPages {
+            pageCount = committedPages
+            presentPages = committedPages
+        } else if header.count == 100, header.starts(with: Array("SQLite format 3\0".utf8)),
+            header[24..<28].elementsEqual(header[92..<96]), header.integer(at: 28) > 0,
+            header.integer(at: 28) - filePages < Self.mostMissing
+        {
+            pageCount = header.integer(at: 28)
+            presentPages = min(filePages, pageCount)
+        } else {
+            pageCount = filePages
+            presentPages = filePages
+        }
+    }
+
+    /// A header that tells of more pages that are missing is itself what is damaged.
+    private static let mostMissing = 1 << 20
+
+    /// A page's octets; zeros where there are none, or where the disk does not give them.
+    func page(_ number: Int) -> [UInt8] {
+        let zeros = [UInt8](repeating: 0, count: Self.pageSize)
+        guard number >= 1, number <= pageCount else { return zeros }
+        var octets: [UInt8]
+        if let log, let offset = frames[number] {
+            octets = (try? log.read(count: Self.pageSize, at: offset)) ?? zeros
+        } else {
+            octets = (try? file.read(count: Self.pageSize, at: Int64(number - 1) * StoreLimits.pageSize)) ?? zeros
+        }
+        if octets.count < Self.pageSize { octets += zeros[octets.count...] }
+        return octets
+    }
+
+    // MARK: The log
+
+    private static let logHeaderLength = 32
+    private static let frameHeaderLength = 24
+
+    /// The committed frames, and the pages that the database has with them; `nil` without any commit.
+    private static func frames(in log: FileHandle) -> (frames: [Int: Int64], pages: Int?) {
+        guard let header = try? log.read(count: logHeaderLength, at: 0), header.count == logHeaderLength,
+            header.integer(at: 0) | 1 == 0x377f_0683, header.integer(at: 8) == pageSize
+        else { return ([:], nil) }
+        let isBigEndian = header.integer(at: 0) & 1 == 1
+        var sum = LogChecksum(isBigEndian: isBigEndian)
+        sum.add(header[..<24])
+        guard sum.matches(header, at: 24) else { return ([:], nil) }
+        var committed: [Int: Int64] = [:]
+        var pages: Int?
+        var uncommitted: [Int: Int64] = [:]
+        var offset = Int64(logHeaderLength)
+        while let frame = try? log.read(count: frameHeaderLength + pageSize, at: offset),
+            frame.count == frameHeaderLength + pageSize, frame[8..<16].elementsEqual(header[16..<24])
+        {
+            sum.add(frame[..<8])
+            sum.add(frame[frameHeaderLength...])
+            let number = frame.integer(at: 0)
+            guard sum.matches(frame, at: 16), number > 0 else { break }
+            uncommitted[number] = offset + Int64(frameHeaderLength)
+            if frame.integer(at: 4) > 0 {
+                committed.merge(uncommitted) { $1 }
+                uncommitted = [:]
+                pages = frame.integer(at: 4)
+            }
+            offset += Int64(frame.count)
+        }
+        return (committed, pages)
+    }
+}
+
+/// The checksum that runs through a write-ahead log.
+private struct LogChecksum {
+    private let isBigEndian: Bool
+    private var first: UInt32 = 0
+    private var second: UInt32 = 0
+
+    init(isBigEndian: Bool) {
+        self.isBigEndian = isBigEndian
+    }
+
+    mutating func add(_ octets: ArraySlice<UInt8>) {
+        octets.withUnsafeBytes { octets in
+            for offset in stride(from: 0, to: octets.count - 7, by: 8) {
+                first = first &+ word(octets, offset) &+ second
+                second = second &+ word(octets, offset + 4) &+ first
+            }
+        }
+    }
+
+    private func word(_ octets: UnsafeRawBufferPointer, _ offset: Int) -> UInt32 {
+        let word = octets.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+        return isBigEndian ? UInt32(bigEndian: word) : UInt32(littleEndian: word)
+    }
+
+    func matches(_ octets: [UInt8], at offset: Int) -> Bool {
+        octets.integer(at: offset) == Int(first) && octets.integer(at: offset + 4) == Int(second)
+    }
+}
+
+extension [UInt8] {
+    /// Four octets as SQLite writes numbers: big-endian, without a sign.
+    func integer(at offset: Int) -> Int {
+        Int(self[offset]) << 24 | Int(self[offset + 1]) << 16 | Int(self[offset + 2]) << 8 | Int(self[offset + 3])
+    }
+}

@@ -1,0 +1,132 @@
+/// A row of one of our tables, known by its shape: where it was found says little in a damaged file.
+///
+/// No two of our tables have rows of one shape, but for chunks and the tags of schema 2, which a chunk's checksum tells apart. What has a
+/// checksum is verified here.
+enum SourceRow {
+    case schema(name: String, root: Int)
+    case store(SourceStore)
+    case entry(SourceEntry)
+    case chunk(id: Int64, checksum: Int64, data: [UInt8])
+    case damagedChunk
+    case garbage(Int64)
+    case tag(id: Int64, hash: Int64, name: [UInt8])
+    case tagInvalidation(tagID: Int64, marked: Int64, removed: Int64)
+    case prefixInvalidation(sequence: Int64, prefix: [UInt8], isRemoval: Bool)
+    /// One of the log of invalidations, which is not needed.
+    case invalidation
+
+    /// Numbers of bodies begin above 2³⁶, and those of tags at 1.
+    private static let firstChunkID: Int64 = 1 << 40
+
+    init?(_ cell: TreePage.Cell) {
+        guard let id = cell.rowID else { return nil }
+        let values = cell.values
+        switch values.count {
+        case 1 where values[0].isNull: self = .garbage(id)
+        case 3 where values[0].isNull:
+            switch (values[1], values[2]) {
+            case (.integer(let checksum), .octets(let data)):
+                if XXHash64.hash(data, seed: UInt64(bitPattern: id)) == UInt64(bitPattern: checksum), !data.isEmpty,
+                    data.count <= StoreLimits.chunkLength
+                {
+                    self = .chunk(id: id, checksum: checksum, data: data)
+                } else if id >= Self.firstChunkID {
+                    self = .damagedChunk
+                } else {
+                    self = .tag(id: id, hash: checksum, name: data)
+                }
+            case (.integer(let marked), .integer(let removed)):
+                self = .tagInvalidation(tagID: id, marked: marked, removed: removed)
+            case (.octets(let prefix), .integer(let isRemoval)):
+                self = .prefixInvalidation(sequence: id, prefix: prefix, isRemoval: isRemoval != 0)
+            default: return nil
+            }
+        case 4 where values[0].isNull:
+            switch (values[1], values[2], values[3]) {
+            case (.integer(let hash), .octets(let name), .integer): self = .tag(id: id, hash: hash, name: name)
+            case (.integer, .integer, .integer): self = .invalidation
+            default: return nil
+            }
+        case 5:
+            guard let name = values[1].text, let root = values[3].integer else { return nil }
+            self = .schema(name: name, root: Int(clamping: root))
+        case 8...12:
+            guard let store = SourceStore(id, values) else { return nil }
+            self = .store(store)
+        case 18...24:
+            guard let entry = SourceEntry(id, values) else { return nil }
+            self = .entry(entry)
+        default: return nil
+        }
+    }
+}
+
+/// The one row that says what a store is.
+struct SourceStore {
+    var secrets: StoreSecrets
+    var nextID: Int64
+    var sequence: Int64
+    var responseFloor: Int64
+    var objectFloor: Int64
+    /// Entries with smaller numbers count as removed.
+    var responseRemoved: Int64
+    var objectRemoved: Int64
+
+    init?(_ id: Int64, _ values: [RecordValue]) {
+        guard id == 1, values[0].isNull, let key = values[1].octets, key.count == 16,
+            let credential = values[2].octets, credential.count == 32, let nextID = values[3].integer,
+            let sequence = values[4].integer, let responseFloor = values[6].integer,
+            let objectFloor = values[7].integer
+        else { return nil }
+        secrets = StoreSecrets(key: key, credential: credential)
+        self.nextID = nextID
+        self.sequence = sequence
+        self.responseFloor = responseFloor
+        self.objectFloor = objectFloor
+        responseRemoved = values.count > 8 ? values[8].integer ?? 0 : 0
+        objectRemoved = values.count > 9 ? values[9].integer ?? 0 : 0
+    }
+}
+
+/// A row of the table of entries.
+struct SourceEntry {
+    var row: EntryRow
+    var isInvalidated: Bool
+    var isUsableStale: Bool
+    var isPinned: Bool
+    var storedAt: Int64
+    var expiresAt: Int64
+    var lastUsedAt: Int64
+    var recency: Int64
+
+    init?(_ id: Int64, _ values: [RecordValue]) {
+        let integers = values.map(\.integer)
+        guard values[0].isNull, let kind = integers[1], let keyHash = integers[2], let key = values[3].octets,
+            let variant = values[4].octets, integers[5] != nil || values[5].isNull, let sequence = integers[6],
+            let isInvalidated = integers[7], let isUsableStale = integers[8], let isPinned = integers[9],
+            let storedAt = integers[10], let expiresAt = integers[11], let lastUsedAt = integers[12],
+            let recency = integers[13], let size = integers[14], let bodyID = integers[15],
+            let bodyLength = integers[16], let head = values[17].octets
+        else { return nil }
+        row = EntryRow(
+            id: id,
+            kind: kind,
+            keyHash: keyHash,
+            key: key,
+            variant: variant,
+            targetHash: integers[5],
+            sequence: sequence,
+            size: size,
+            bodyID: bodyID,
+            bodyLength: bodyLength,
+            head: head
+        )
+        self.isInvalidated = isInvalidated != 0
+        self.isUsableStale = isUsableStale != 0
+        self.isPinned = isPinned != 0
+        self.storedAt = storedAt
+        self.expiresAt = expiresAt
+        self.lastUsedAt = lastUsedAt
+        self.recency = recency
+    }
+}

@@ -1,0 +1,169 @@
+/// A page of one of SQLite's trees: what its cells hold, as far as they can be read.
+///
+/// <https://www.sqlite.org/fileformat2.html#b_tree_pages>
+struct TreePage {
+    enum Kind: UInt8 {
+        case indexInterior = 2
+        case tableInterior = 5
+        case indexLeaf = 10
+        case tableLeaf = 13
+    }
+
+    /// One row or index entry.
+    struct Cell {
+        /// `nil` in an index.
+        var rowID: Int64?
+        var values: [RecordValue]
+    }
+
+    let kind: Kind
+    private let octets: [UInt8]
+    private let offsets: [Int]
+    private let start: Int
+    /// Whether the head of the page makes sense as a whole.
+    let isWhole: Bool
+
+    private static let size = DatabaseImage.pageSize
+
+    /// `nil` when the page is no page of a tree.
+    init?(_ octets: [UInt8], number: Int) {
+        let start = number == 1 ? 100 : 0
+        guard let kind = Kind(rawValue: octets[start]) else { return nil }
+        let isInterior = kind == .tableInterior || kind == .indexInterior
+        let count = Int(octets[start + 3]) << 8 | Int(octets[start + 4])
+        let pointers = start + (isInterior ? 12 : 8)
+        let fits = pointers + 2 * count <= Self.size
+        var offsets: [Int] = []
+        if fits {
+            offsets = (0..<count).map { Int(octets[pointers + 2 * $0]) << 8 | Int(octets[pointers + 2 * $0 + 1]) }
+        }
+        let valid = offsets.filter { $0 >= pointers + 2 * count && $0 <= Self.size - 4 }
+        self.kind = kind
+        self.start = start
+        self.octets = octets
+        self.offsets = valid
+        isWhole = fits && valid.count == count && octets[start + 7] <= 60
+    }
+
+    /// The pages beneath, of a table's interior.
+    var children: [Int] {
+        guard kind == .tableInterior else { return [] }
+        return offsets.map { octets.integer(at: $0) } + [octets.integer(at: start + 8)]
+    }
+
+    /// Reads the cells that hold values; none of them in a table's interior.
+    ///
+    /// - Returns: whether every cell could be read, what it overflows to included.
+    func readCells(of image: DatabaseImage, _ body: (Cell) throws -> Void) rethrows -> Bool {
+        if kind == .tableInterior { return isWhole }
+        var isComplete = isWhole
+        for offset in offsets {
+            if let cell = cell(at: offset, image) { try body(cell) } else { isComplete = false }
+        }
+        return isComplete
+    }
+
+    private func cell(at start: Int, _ image: DatabaseImage) -> Cell? {
+        var offset = start + (kind == .indexInterior ? 4 : 0)
+        guard let length = octets.varint(at: &offset), length > 0, length <= Int64(image.pageCount * Self.size) else {
+            return nil
+        }
+        var rowID: Int64?
+        if kind == .tableLeaf {
+            guard let number = octets.varint(at: &offset) else { return nil }
+            rowID = number
+        }
+        guard let payload = payload(Int(length), at: offset, image), let values = RecordValue.values(payload) else {
+            return nil
+        }
+        return Cell(rowID: rowID, values: values)
+    }
+
+    /// A cell's payload: the part that is here, and the chain of pages with the rest.
+    private func payload(_ length: Int, at offset: Int, _ image: DatabaseImage) -> [UInt8]? {
+        let most = kind == .tableLeaf ? Self.size - 35 : (Self.size - 12) * 64 / 255 - 23
+        if length <= most { return offset + length <= Self.size ? Array(octets[offset..<offset + length]) : nil }
+        let least = (Self.size - 12) * 32 / 255 - 23
+        let fitted = least + (length - least) % (Self.size - 4)
+        let local = fitted <= most ? fitted : least
+        guard offset + local + 4 <= Self.size else { return nil }
+        var payload = Array(octets[offset..<offset + local])
+        payload.reserveCapacity(min(length, 1 << 20))
+        var next = octets.integer(at: offset + local)
+        while payload.count < length {
+            guard next > 1, next <= image.pageCount else { return nil }
+            let page = image.page(next)
+            payload += page[4..<min(Self.size, 4 + length - payload.count)]
+            next = page.integer(at: 0)
+        }
+        return payload
+    }
+}
+
+/// A value in one of SQLite's records.
+///
+/// <https://www.sqlite.org/fileformat2.html#record_format>
+enum RecordValue {
+    case null
+    case integer(Int64)
+    case octets([UInt8])
+    case text(String)
+
+    var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
+    var octets: [UInt8]? { if case .octets(let value) = self { value } else { nil } }
+    var text: String? { if case .text(let value) = self { value } else { nil } }
+    var isNull: Bool { if case .null = self { true } else { false } }
+
+    /// The values of a record; `nil` when its octets make none.
+    static func values(_ record: [UInt8]) -> [RecordValue]? {
+        var offset = 0
+        guard let headLength = record.varint(at: &offset), headLength >= 1, headLength <= 200,
+            headLength <= Int64(record.count)
+        else { return nil }
+        var content = Int(headLength)
+        var values: [RecordValue] = []
+        while offset < Int(headLength) {
+            guard let type = record.varint(at: &offset), type >= 0, offset <= Int(headLength) else { return nil }
+            let length: Int
+            switch type {
+            case 0, 8, 9: length = 0
+            case 1...4: length = Int(type)
+            case 5: length = 6
+            case 6: length = 8
+            // A floating-point number, or reserved: we store none.
+            case 7, 10, 11: return nil
+            default: length = Int(clamping: (type - 12) / 2)
+            }
+            guard length <= record.count - content else { return nil }
+            let octets = record[content..<content + length]
+            content += length
+            switch type {
+            case 0: values.append(.null)
+            case 8: values.append(.integer(0))
+            case 9: values.append(.integer(1))
+            case 1...6:
+                let isNegative = octets.first.map { $0 & 0x80 != 0 } ?? false
+                values.append(.integer(octets.reduce(isNegative ? -1 : 0) { $0 << 8 | Int64($1) }))
+            default:
+                values.append(type & 1 == 0 ? .octets(Array(octets)) : .text(String(decoding: octets, as: UTF8.self)))
+            }
+        }
+        return content == record.count ? values : nil
+    }
+}
+
+extension [UInt8] {
+    /// A number of one to nine octets; `nil` when they end before it does.
+    func varint(at offset: inout Int) -> Int64? {
+        var value: UInt64 = 0
+        for index in 0..<9 {
+            guard offset < count else { return nil }
+            let octet = self[offset]
+            offset += 1
+            if index == 8 { return Int64(bitPattern: value << 8 | UInt64(octet)) }
+            value = value << 7 | UInt64(octet & 0x7f)
+            if octet & 0x80 == 0 { return Int64(bitPattern: value) }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,81 @@
+/// Tags: names, those who carry them, and their sums.
+extension Verifier {
+    private static let pageCount: Int64 = 1024
+
+    /// Who carries what: both ends are there, and both indexes say so.
+    func examineCarriers(_ connection: Connection) throws {
+        var last: (entry: Int64, tag: Int64) = (.min, .min)
+        var count = Self.pageCount
+        while count == Self.pageCount {
+            count = 0
+            try snapshot(connection) {
+                let statement = try connection.prepare(
+                    """
+                    SELECT entry_id, tag_id, EXISTS (SELECT 1 FROM entry WHERE id = t.entry_id), EXISTS (SELECT 1 FROM tag WHERE id = t.tag_id),
+                        EXISTS (SELECT 1 FROM entry_tag i INDEXED BY entry_tag_by_tag WHERE i.tag_id = t.tag_id AND i.entry_id = t.entry_id)
+                    FROM entry_tag t WHERE (entry_id, tag_id) > (?1, ?2) ORDER BY entry_id, tag_id LIMIT \(Self.pageCount)
+                    """
+                )
+                defer { statement.reset() }
+                statement.bind(1, last.entry)
+                statement.bind(2, last.tag)
+                while try statement.step() {
+                    count += 1
+                    last = (statement.integer(0), statement.integer(1))
+                    if !statement.flag(2) {
+                        find(.tag, "tag \(last.tag) is carried by entry \(last.entry), which is not there")
+                    }
+                    if !statement.flag(3) {
+                        find(.tag, "entry \(last.entry) carries tag \(last.tag), which is not there")
+                    }
+                    if !statement.flag(4) {
+                        find(.index, "tag \(last.tag) of entry \(last.entry) is not found through 'entry_tag_by_tag'")
+                    }
+                }
+            }
+        }
+    }
+
+    /// Every tag is found by its name, once; somebody carries it; its octets are theirs.
+    func examineTags(_ connection: Connection, _ state: DatabaseState) throws {
+        var last = Int64.min
+        while let id = try connection.integer("SELECT id FROM tag WHERE id > ?1 ORDER BY id LIMIT 1", last) {
+            last = id
+            try snapshot(connection) { try examineTag(id, connection, state) }
+        }
+    }
+
+    private func examineTag(_ id: Int64, _ connection: Connection, _ state: DatabaseState) throws {
+        let hasOctets = state.has(DatabaseState.sweepSchemaVersion)
+        let statement = try connection.prepare(
+            "SELECT name_hash, name, \(hasOctets ? "octets" : "0") FROM tag WHERE id = ?1"
+        )
+        defer { statement.reset() }
+        statement.bind(1, id)
+        guard try statement.step() else { return }
+        let (hash, name, octets) = (statement.integer(0), statement.octets(1), statement.integer(2))
+        if state.hash(name, .tag) != hash { find(.tag, "tag \(id) is not found under its name") }
+        let same = try connection.prepare(
+            "SELECT count(*) FROM tag INDEXED BY tag_by_name WHERE name_hash = ?1 AND name = ?2"
+        )
+        defer { same.reset() }
+        same.bind(1, hash)
+        same.bind(2, name)
+        if try same.step(), same.integer(0) != 1 {
+            find(.tag, "tag \(id) is there \(same.integer(0)) times by its name")
+        }
+        let sums = try connection.prepare(
+            """
+            SELECT count(*), coalesce(sum(size), 0)
+            FROM entry_tag t CROSS JOIN entry ON entry.id = t.entry_id WHERE t.tag_id = ?1
+            """
+        )
+        defer { sums.reset() }
+        sums.bind(1, id)
+        guard try sums.step() else { return }
+        if sums.integer(0) == 0 { find(.tag, "tag \(id) is carried by no entry") }
+        if hasOctets, sums.integer(1) != octets {
+            find(.size, "tag \(id) counts as \(octets) octets and has \(sums.integer(1))")
+        }
+    }
+}

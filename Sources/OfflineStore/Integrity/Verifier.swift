@@ -1,0 +1,164 @@
+import GRDB
+import HTTPCacheSemantics
+import Logging
+
+/// One examination of a store.
+///
+/// Not sendable: it runs within one call. What it compares it reads in one transaction, a snapshot, of some milliseconds.
+final class Verifier {
+    /// Entries that the quick examination looks at.
+    static let sampleCount: Int64 = 1024
+    /// Octets of a database up to which SQLite checks all of it in the quick examination.
+    static let quickCheckLimit: Int64 = 64 << 20
+    /// Octets of bodies that one snapshot reads.
+    static let snapshotOctets: Int64 = 4 << 20
+
+    let folder: StoreFolder
+    let isFull: Bool
+    let maximumFindings: Int
+    let structureLimit: Int64
+    var report: StoreVerification
+
+    init(folder: StoreFolder, isFull: Bool, maximumFindings: Int, structureLimit: Int64) {
+        self.folder = folder
+        self.isFull = isFull
+        self.maximumFindings = maximumFindings
+        self.structureLimit = structureLimit
+        report = StoreVerification(folder: folder.path, isFull: isFull)
+    }
+
+    func find(_ kind: StoreVerification.Kind, _ detail: String, _ row: EntryRow? = nil) {
+        report.findingCount += 1
+        guard report.findings.count < maximumFindings else { return }
+        report.findings.append(
+            StoreVerification.Finding(
+                kind: kind,
+                entryID: row?.id,
+                shortID: row.map { StoreEntry.shortID($0.keyHash) },
+                redactedURI: row?.redactedURI,
+                detail: detail
+            )
+        )
+    }
+
+    func run() throws {
+        guard let number = try liveDatabase() else { return }
+        report.databaseName = StoreFolder.databaseName(number)
+        report.setAside = try folder.databases().filter { $0 != number }.map {
+            StoreStatistics.SetAside(name: StoreFolder.databaseName($0), bytes: folder.size(ofDatabase: $0))
+        }
+        let path = folder.databasePath(number)
+        guard case .ours = try DatabaseHeader(path: path) else {
+            return find(.database, "'\(path)' is missing, or is no database any more")
+        }
+        // Before the database: a writer notes a number there first.
+        let known = try SequenceSidecar.read(path: folder.sidecarPath)
+        let isImmutable = try StoreDatabase.needsImmutable(path: path, folder: folder.path)
+        let queue: DatabaseQueue
+        do {
+            queue = try DatabaseOpening.reader(path: path, isImmutable: isImmutable)
+        } catch {
+            return try find(error, in: path)
+        }
+        defer { try? queue.close() }
+        do {
+            try queue.unsafeRead { try examine(Connection($0), path: path, known: known) }
+        } catch {
+            try find(error, in: path)
+        }
+    }
+
+    /// Damage that kept something from being examined at all; every other failure is thrown.
+    private func find(_ error: any Error, in path: String) throws {
+        guard let failure = SQLiteFailure(error), failure.isDamage else { throw error }
+        find(.database, "'\(path)' cannot be read: \(failure.message)")
+    }
+
+    /// The database that opening for writing would take.
+    private func liveDatabase() throws -> Int? {
+        switch try StoreOpening.examine(folder) {
+        case .store(let number): return number
+        case .unnamed(let databases):
+            find(.current, "the file 'CURRENT' is missing; opening the store for writing makes it anew")
+            return try databases.last { try StoreOpening.isOurs(folder.databasePath($0)) }
+        case .absent, .empty, .other: throw StoreOpening.notAStore(folder, "there is no store in it yet")
+        }
+    }
+
+    private func examine(_ connection: Connection, path: String, known: Int64?) throws {
+        let version = Int32(truncatingIfNeeded: try connection.integer("PRAGMA user_version") ?? 0)
+        try StoreDatabase.checkVersion(version, path: path)
+        report.schemaVersion = Int(version)
+        let row = try StoreDatabase.row(connection)
+        let settings = StoreDatabase.Settings(
+            limits: try StoreLimits(CacheManager.Configuration()),
+            logger: Logger(label: "holdfast.store")
+        )
+        let state = try StoreDatabase.state(of: row, settings, isWriter: false)
+        switch known {
+        case nil: find(.sequence, "the sidecar 'sequence' is missing or damaged: opening distrusts everything")
+        case let known? where known > row.sequence:
+            find(.sequence, "the sidecar knows of invalidation \(known), the database of none after \(row.sequence)")
+        default: break
+        }
+        try examineFile(connection, path: path)
+        if isFull {
+            try part("entry") { try examineEntries(connection, state) }
+            try part("chunk") { try examineChunks(connection) }
+            if state.has(DatabaseState.tagSchemaVersion) {
+                try part("entry_tag") { try examineCarriers(connection) }
+                try part("tag") { try examineTags(connection, state) }
+            }
+        } else {
+            try part("entry") { try examineSample(connection, state) }
+            let damaged = try DamageLog.count(connection, state, unmarked: [])
+            if damaged > 0 { find(.known, "\(damaged) entries were found to be damaged before, and answer no more") }
+        }
+    }
+
+    /// Runs one part; what is too damaged to be read on is a finding, and the next part follows.
+    private func part(_ table: String, _ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch {
+            guard let failure = SQLiteFailure(error), failure.isDamage else { throw error }
+            find(.unreadable, "table '\(table)' cannot be read to its end: \(failure.message)")
+        }
+    }
+
+    /// One snapshot of the database.
+    func snapshot<Result>(_ connection: Connection, _ body: () throws -> Result) throws -> Result {
+        try Task.checkCancellation()
+        try connection.run("BEGIN")
+        defer {
+            if connection.isInTransaction { try? connection.run("COMMIT") }
+        }
+        return try body()
+    }
+
+    // MARK: The file
+
+    private func examineFile(_ connection: Connection, path: String) throws {
+        let size = try FileStatus(path: path)?.size ?? 0
+        let isWritten = FolderLock.isHeld(path: folder.lockPath)
+        let check: String
+        if isFull {
+            guard !isWritten || size <= structureLimit else { return }
+            check = "PRAGMA integrity_check(100)"
+        } else {
+            guard size <= Self.quickCheckLimit else { return }
+            check = "PRAGMA quick_check(1)"
+        }
+        report.isStructureExamined = true
+        try part("sqlite_schema") {
+            try snapshot(connection) {
+                let statement = try connection.prepare(check)
+                defer { statement.reset() }
+                while try statement.step() {
+                    let text = statement.text(0)
+                    if text != "ok" { find(.structure, text.split(separator: "\n").joined(separator: "; ")) }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+import ArgumentParser
+import CommandLineSupport
+import OfflineStore
+
+/// `cache-dump recover STORE NEW`.
+struct Recover: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Copies everything that is whole in a damaged store to a new one.",
+        discussion: """
+            STORE is a store's folder, or one database file in it. It is read page by page, so that damage in one place \
+            hides nothing in another, and nothing is written to it; no process may be writing it meanwhile. An entry is \
+            copied when its head and its whole body check out. Of several databases in the folder (damaged ones that \
+            were set aside) the live one comes first, then the newest; what comes from the others, and everything where \
+            it is not known what was invalidated, is copied as invalidated: good when the origin cannot be reached.
+
+            The exit status is 0 when everything was copied, 1 when something was lost.
+
+            JSON: one object per entry that was lost in part, with the keys entry, id, url (null where the key cannot \
+            be read), detail; then one with the keys folder, sources (name and entries of each database), responses, \
+            objects, bytes, lostEntries, lostBodies (of entries that cannot be read at all), lostTags, unreadablePages \
+            (that may have held entries), credentialSecret (whether responses for requests with credentials are still \
+            found), invalidations (whether it is known what was invalidated), complete.
+
+            EXAMPLES
+              cache-dump recover feed.store recovered.store
+              cache-dump recover feed.store/0001.sqlite recovered.store --format json
+            """
+    )
+
+    @Argument(help: "A store's folder, or a database file.")
+    var store: String
+
+    @Argument(help: "The new store's folder: new, or empty.")
+    var new: String
+
+    @Option(help: "For people (text), or for programs (json): one JSON object per line.")
+    var format = StoreOptions.Format.text
+
+    func run() async throws {
+        let recovery = try await CacheManager.recover(from: store, to: new)
+        let report = RecoveryReport(recovery: recovery)
+        var output = Output()
+        switch format {
+        case .text: for line in report.lines { try output.line(line) }
+        case .json:
+            for loss in recovery.losses { try output.json(LossReport(loss: loss)) }
+            try output.json(report)
+        }
+        try output.flush()
+        if !recovery.isComplete { throw ExitCode.failure }
+    }
+}
+
+/// An entry that was lost, as `recover --format json` writes it.
+private struct LossReport: Encodable {
+    let loss: StoreRecovery.Loss
+
+    private enum CodingKeys: String, CodingKey {
+        case entry, id, url, detail
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(loss.entryID, forKey: .entry)
+        try container.encode(loss.shortID, forKey: .id)
+        try container.encode(loss.redactedURI, forKey: .url)
+        try container.encode(loss.detail, forKey: .detail)
+    }
+}
+
+/// A recovery as `recover` writes it.
+private struct RecoveryReport: Encodable {
+    let recovery: StoreRecovery
+
+    private enum CodingKeys: String, CodingKey {
+        case folder, sources, responses, objects, bytes, lostEntries, lostBodies, lostTags, unreadablePages
+        case credentialSecret, invalidations, complete
+    }
+
+    private struct Source: Encodable {
+        let name: String
+        let entries: Int
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(recovery.folder, forKey: .folder)
+        try container.encode(recovery.sources.map { Source(name: $0.name, entries: $0.entries) }, forKey: .sources)
+        try container.encode(recovery.responses, forKey: .responses)
+        try container.encode(recovery.objects, forKey: .objects)
+        try container.encode(recovery.bytes, forKey: .bytes)
+        try container.encode(recovery.lossCount, forKey: .lostEntries)
+        try container.encode(recovery.lostBodies, forKey: .lostBodies)
+        try container.encode(recovery.lostTags, forKey: .lostTags)
+        try container.encode(recovery.unreadablePages, forKey: .unreadablePages)
+        try container.encode(recovery.hasCredentialSecret, forKey: .credentialSecret)
+        try container.encode(recovery.hasInvalidations, forKey: .invalidations)
+        try container.encode(recovery.isComplete, forKey: .complete)
+    }
+
+    var lines: [String] {
+        var lines = recovery.losses.map { loss in
+            let place = [String(loss.shortID.prefix(12)), loss.redactedURI].compactMap(\.self).joined(separator: "  ")
+            return Formatting.printable("lost       \(loss.detail)  (\(place))")
+        }
+        let hidden = recovery.lossCount - recovery.losses.count
+        if hidden > 0 { lines.append("and \(hidden) more") }
+        if recovery.lostBodies > 0 {
+            lines.append("lost       \(recovery.lostBodies) entries that cannot be read, but for their bodies")
+        }
+        if recovery.lostTags > 0 { lines.append("lost       \(recovery.lostTags) tags of entries") }
+        if recovery.unreadablePages > 0 {
+            lines.append("unreadable \(recovery.unreadablePages) pages that may have held entries")
+        }
+        if !recovery.hasCredentialSecret {
+            lines.append(
+                "lost       the secret for credentials: what was stored for requests with credentials is not found any more"
+            )
+        }
+        if !recovery.hasInvalidations {
+            lines.append(
+                "uncertain  what was invalidated: everything is copied as invalidated, good when the origin cannot be reached"
+            )
+        }
+        for source in recovery.sources { lines.append("read       \(source.name), \(source.entries) entries") }
+        let copied =
+            "\(recovery.responses) responses and \(recovery.objects) objects, \(Formatting.size(recovery.bytes))"
+        return lines + [
+            "\(Formatting.printable(recovery.folder)): \(copied)\(recovery.isComplete ? "" : "; something was lost")"
+        ]
+    }
+}

@@ -1,0 +1,168 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import Logging
+import NIOCore
+import OfflineStore
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// What is on disk, and who may read it.
+///
+/// One after the other: the mask for new files is the process's.
+@Suite(.serialized) struct SecretsTests {
+    let folder: TemporaryFolder
+    let clock = ManualClock()
+    /// Occurs in what must not be on disk, and nowhere else.
+    static let marker = "hunter2-marker"
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// Answers every request at once: with `no-store` where the path says so.
+    private struct Origin: Transport {
+        func send(_ request: TransportRequest) async throws -> TransportResponse {
+            let isSecret = request.head.path?.hasPrefix("/secret") == true
+            let fields: HTTPFields =
+                isSecret
+                ? [.cacheControl: "no-store", .setCookie: SecretsTests.marker]
+                : [.cacheControl: "max-age=60"]
+            var body = ByteBuffer()
+            while body.readableBytes < 300_000 {
+                body.writeString(isSecret ? SecretsTests.marker : "what may be stored")
+            }
+            return TransportResponse(head: HTTPResponse(status: .ok, headerFields: fields), body: BodyStream(body))
+        }
+    }
+
+    /// The store's files in which some text is, and unnamed files that this process has open.
+    private func files(with text: String) throws -> [String] {
+        var found: [String] = []
+        var paths = TemporaryFolder.names(folder.store).map { folder.store + "/" + $0 }
+        #if os(Linux)
+            for descriptor in TemporaryFolder.names("/proc/self/fd") {
+                var target = [CChar](repeating: 0, count: 4096)
+                let path = "/proc/self/fd/" + descriptor
+                guard readlink(path, &target, 4095) > 0 else { continue }
+                let name = target.withUnsafeBufferPointer { String(cString: $0.baseAddress.unsafelyUnwrapped) }
+                if name.hasSuffix("(deleted)"), name.contains("etilqs") { paths.append(path) }
+            }
+        #endif
+        for path in paths {
+            if Self.contains(try readFile(path), Array(text.utf8)) { found.append(path) }
+        }
+        return found
+    }
+
+    private static func contains(_ octets: [UInt8], _ text: [UInt8]) -> Bool {
+        octets.withUnsafeBytes { octets in
+            guard let start = octets.baseAddress, let first = text.first else { return false }
+            var offset = 0
+            while offset + text.count <= octets.count,
+                let found = memchr(start + offset, Int32(first), octets.count - text.count + 1 - offset)
+            {
+                if memcmp(found, text, text.count) == 0 { return true }
+                offset = start.distance(to: UnsafeRawPointer(found)) + 1
+            }
+            return false
+        }
+    }
+
+    @Test func whatMustNotBeStoredReachesNoFile() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        let engine = CacheEngine(
+            store: store.responses,
+            transport: Origin(),
+            policy: CachePolicy(kind: .private),
+            credentialSecret: store.credentialSecret,
+            clock: clock,
+            logger: quiet
+        )
+        for index in 0..<6 {
+            for path in ["/secret/\(index)", "/\(index)"] {
+                let request = HTTPRequest(
+                    method: .get,
+                    scheme: "https",
+                    authority: "api.example",
+                    path: path,
+                    headerFields: [.authorization: "Bearer \(Self.marker)"]
+                )
+                let response = try await engine.respond(to: CacheRequest(head: request))
+                for try await _ in response.body { #expect(try files(with: Self.marker) == []) }
+            }
+        }
+        while engine.fillCount > 0 { await Task.yield() }
+        #expect(try files(with: Self.marker) == [])
+        // The search finds what is there.
+        let whatIsThere = try files(with: "what may be stored")
+        #expect(!whatIsThere.isEmpty)
+        try await store.settle()
+        #expect(try files(with: Self.marker) == [])
+        try await store.close()
+        #expect(try files(with: Self.marker) == [])
+        #expect(try files(with: "what may be stored") == [folder.store + "/0001.sqlite"])
+    }
+
+    @Test(arguments: ["object", "response", "large", "tag", "all", "replaced"])
+    func whatIsRemovedSecurelyIsInNoFile(_ how: String) async throws {
+        let store = try await openStore(folder.store, clock: clock) { $0.securelyDeletes = true }
+        let key = try cacheKey("/x")
+        var secret = ByteBuffer()
+        for _ in 0..<(how == "large" ? 400_000 : 500) { secret.writeString(Self.marker) }
+        let fields: HTTPFields = [.contentType: "text/plain", .setCookie: Self.marker]
+        if how == "object" {
+            try await store.setObject([String](repeating: Self.marker, count: 5_000), forKey: "n")
+        } else {
+            try await store.store(draft(key, at: clock.now(), fields: fields, tags: ["t"]), [secret])
+        }
+        for index in 0..<20 { try await store.setObject(index, forKey: "other \(index)") }
+        #expect(try files(with: Self.marker) != [])
+        switch how {
+        case "object": try await store.removeObject(forKey: "n")
+        case "tag": try await store.removeResponses(tagged: "t")
+        case "all": try await store.removeAll()
+        case "replaced": try await store.store(draft(key, at: clock.now()), "anew")
+        default: try await store.removeResponse(for: key)
+        }
+        try await store.settle()
+        #expect(try files(with: Self.marker) == [])
+        try await store.setObject(1, forKey: "another")
+        try await store.close()
+        #expect(try files(with: Self.marker) == [])
+    }
+
+    @Test(arguments: [0o000, 0o022, 0o077] as [mode_t])
+    func everyFileIsItsOwnersAlone(_ mask: mode_t) async throws {
+        let before = umask(mask)
+        defer { umask(before) }
+        let store = try await openStore(folder.store, clock: clock)
+        try await store.store(draft(try cacheKey("/x"), at: clock.now()), [pattern(3 << 20)])
+        try await store.responses.invalidate(.all, keepingForOffline: true, at: clock.now())
+        let reader = try await openReadOnly(folder.store, clock: clock)
+        #expect(try await reader.statistics().responses == 1)
+        try store.setAsideForTesting()
+        try await store.setObject(1, forKey: "n")
+        #expect(try await reader.object(Int.self, forKey: "n") == 1)
+        try check(folder.store, atLeast: 9)
+        try await reader.close()
+        try await store.close()
+        try check(folder.store, atLeast: 9)
+        let new = folder.path + "/new/store"
+        _ = try await CacheManager.recover(from: folder.store, to: new)
+        try check(new, atLeast: 3)
+        #expect(fileMode(folder.path + "/new") == 0o700)
+    }
+
+    private func check(_ path: String, atLeast count: Int) throws {
+        #expect(fileMode(path) == 0o700)
+        let names = TemporaryFolder.names(path)
+        #expect(names.count >= count, "\(names)")
+        for name in names { #expect(fileMode(path + "/" + name) == 0o600, "\(name)") }
+    }
+}
