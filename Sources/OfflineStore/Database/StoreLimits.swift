@@ -72,7 +72,7 @@ struct StoreLimits: Sendable {
         maximumObject = min(budget / 8, Int64(Self.chunkLength * Self.chunksPerBody))
         let share = Int(min(budget / 32, 4 << 20)) / Self.chunkLength * Self.chunkLength
         transaction = max(Self.chunkLength, share)
-        checkpoint = max(256 * 1024, configuration.checkpointThreshold ?? min(budget / 16, 16 << 20))
+        checkpoint = max(256 * 1024, configuration.checkpointThreshold ?? min(budget / 16, 32 << 20))
         batch = Int(max(16, min(2048, checkpoint / Self.pageSize)))
         pending = configuration.maximumPendingBytes
         variantsPerKey = max(1, configuration.maximumVariantsPerKey)

@@ -30,7 +30,7 @@ extension WriteContext {
         after fence: InvalidationSequence,
         keyHash: Int64,
         targetHash: Int64,
-        originHash: Int64,
+        originHash: @autoclosure () -> Int64,
         tags: () throws -> [TagName]
     ) throws -> Bool {
         if fence.number >= lastSequence { return false }
@@ -44,7 +44,7 @@ extension WriteContext {
             fence.number,
             targetHash,
             keyHash,
-            originHash
+            originHash()
         )
         if found != nil { return true }
         let hashes = Set(try tags().map(\.hash))

@@ -40,7 +40,7 @@ extension CacheManager {
         public var readerCount = 8
 
         /// Octets written to the write-ahead log before it is copied into the database; `nil`, the default, is a
-        /// sixteenth of the budget, at least 256 KiB and at most 16 MiB.
+        /// sixteenth of the budget, at least 256 KiB and at most 32 MiB.
         ///
         /// The log stays near this size, also while there is always somebody reading: under twice this and 8 MiB. Only a reader in another
         /// program that never ends its transaction makes it grow beyond; at twice that, nothing more is stored until it ends.

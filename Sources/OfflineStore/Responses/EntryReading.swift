@@ -28,9 +28,9 @@ struct EntryReading {
         statement.bind(1, hash)
         while try statement.step() {
             guard statement.withOctets(3, { $0.elementsEqual(key.bytes) }),
-                let record = EntryRecord(statement, state), !record.isDamaged
+                let record = EntryRecord(statement, state, readsOctets: false), !record.isDamaged
             else { continue }
-            guard let response = record.response(for: key) else {
+            guard let response = response(key, record, statement) else {
                 core.noteDamage("head", entryID: record.id, in: database)
                 continue
             }
@@ -54,6 +54,23 @@ struct EntryReading {
             responses.append(response)
         }
         return responses
+    }
+
+    /// The response of a row; `nil` when its head is damaged.
+    private func response(_ key: CacheKey, _ record: EntryRecord, _ statement: SQLStatement) -> StoredResponse? {
+        let head = statement.withOctets(EntryRecord.headColumn) {
+            StoredHeadCodec.decode($0, binding: record.binding)
+        }
+        guard var head else { return nil }
+        head.isInvalidated = head.isInvalidated || record.isInvalidated
+        return StoredResponse(
+            id: record.id,
+            key: key,
+            head: head,
+            bodyID: record.bodyID,
+            bodyLength: record.bodyLength,
+            storedAt: record.storedAt
+        )
     }
 
     /// What invalidations find some responses of one key by.
@@ -90,14 +107,20 @@ struct EntryReading {
         defer { statement.reset() }
         statement.bind(1, hash)
         while try statement.step() {
-            guard statement.withOctets(3, { $0.elementsEqual(key) }), let record = EntryRecord(statement, state),
-                !record.isDamaged
+            guard statement.withOctets(3, { $0.elementsEqual(key) }),
+                var record = EntryRecord(statement, state, readsOctets: false), !record.isDamaged
             else { continue }
-            guard let head = record.objectHead else {
+            let head = statement.withOctets(EntryRecord.headColumn) {
+                ObjectHeadCodec.decode($0, binding: record.binding)
+            }
+            guard let head else {
                 core.noteDamage("head", entryID: record.id, in: database)
                 return .none
             }
-            if record.bodyLength > Self.objectLimit { return .large(record) }
+            if record.bodyLength > Self.objectLimit {
+                record.head = statement.octets(EntryRecord.headColumn)
+                return .large(record)
+            }
             guard case .whole(let body) = try body(record.bodyID, length: record.bodyLength) else {
                 core.noteDamage("body", entryID: record.id, in: database)
                 return .none

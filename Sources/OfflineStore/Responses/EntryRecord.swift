@@ -28,6 +28,9 @@ struct EntryRecord: Sendable {
         "id, kind, key_hash, key, sequence, is_invalidated, is_usable_stale, is_pinned, stored_at, expires_at, last_used_at, "
         + "body_id, body_length, head, "
 
+    /// Where the head is in a row.
+    static let headColumn: Int32 = 13
+
     /// A statement that reads entries.
     struct Query: Sendable {
         private let text: String
@@ -53,7 +56,9 @@ struct EntryRecord: Sendable {
     }
 
     /// From a row of a ``Query``; `nil` when its kind is unknown, or when it was removed and only not swept yet.
-    init?(_ statement: SQLStatement, _ state: DatabaseState) {
+    ///
+    /// - Parameter readsOctets: `false` leaves key and head empty, for who reads them where they are.
+    init?(_ statement: SQLStatement, _ state: DatabaseState, readsOctets: Bool = true) {
         guard let kind = EntryKind(rawValue: statement.integer(1)) else { return nil }
         let pending = PendingInvalidation(statement.integer(14))
         if pending == .removed || statement.integer(4) < state.removalFloor(kind) { return nil }
@@ -65,7 +70,7 @@ struct EntryRecord: Sendable {
         id = statement.integer(0)
         self.kind = kind
         keyHash = statement.integer(2)
-        key = statement.octets(3)
+        key = readsOctets ? statement.octets(3) : []
         isInvalidated = statement.flag(5) || statement.integer(4) < floor || pending == .marked
         isUsableStale = statement.flag(6)
         isPinned = statement.flag(7)
@@ -74,7 +79,7 @@ struct EntryRecord: Sendable {
         lastUsedAt = Timestamp(milliseconds: statement.integer(10))
         bodyID = statement.integer(11)
         bodyLength = statement.integer(12)
-        head = statement.octets(13)
+        head = readsOctets ? statement.octets(13) : []
         isDamaged = statement.flag(15) || state.damage.contains(id)
     }
 

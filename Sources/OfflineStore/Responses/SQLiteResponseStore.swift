@@ -281,15 +281,6 @@ extension BodyStream {
     }
 }
 
-extension EntryRecord {
-    /// The response, when the key is known already.
-    func response(for key: CacheKey) -> StoredResponse? {
-        guard var head = StoredHeadCodec.decode(head, binding: binding) else { return nil }
-        head.isInvalidated = head.isInvalidated || isInvalidated
-        return StoredResponse(id: id, key: key, head: head, bodyID: bodyID, bodyLength: bodyLength, storedAt: storedAt)
-    }
-}
-
 extension StoredResponseHead {
     /// About what the head takes on disk, the row around it included.
     var storedOctets: Int64 {

@@ -125,7 +125,6 @@ final class SQLiteResponseWriter: ResponseWriter {
 struct ResponseEntry: Sendable {
     let keyHash: Int64
     let targetHash: Int64
-    let originHash: Int64
     private let source: ResponseDraft
     private let variant: [UInt8]
     private let headContent: [UInt8]
@@ -135,11 +134,15 @@ struct ResponseEntry: Sendable {
         source = draft
         variant = VariantKey.octets(of: draft.head)
         headContent = StoredHeadCodec.content(of: draft.head)
-        tags = draft.tagNames(state)
         keyHash = state.hash(draft.key.bytes, .responseKey)
         let target = draft.key.components.target
+        tags = draft.tagNames(state, target)
         targetHash = state.hash(target.canonicalBytes, .target)
-        originHash = state.hash(target.originBytes, .origin)
+    }
+
+    /// Asked for seldom.
+    func originHash(_ state: DatabaseState) -> Int64 {
+        state.hash(source.key.components.target.originBytes, .origin)
     }
 
     func draft(id: Int64, bodyID: Int64, bodyLength: Int64) -> EntryDraft {
@@ -185,7 +188,7 @@ extension WriteContext {
             after: fence,
             keyHash: entry.keyHash,
             targetHash: entry.targetHash,
-            originHash: entry.originHash
+            originHash: entry.originHash(state)
         ) {
             try entry.tags + (entryID.map { try tags(of: $0) } ?? [])
         }

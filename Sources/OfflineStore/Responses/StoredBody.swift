@@ -25,7 +25,9 @@ struct StoredBody: Sendable {
             else {
                 return .damaged
             }
-            return .whole(ByteBuffer(bytes: octets))
+            var buffer = ByteBufferAllocator().buffer(capacity: octets.count)
+            buffer.writeBytes(octets)
+            return .whole(buffer)
         }
     }
 

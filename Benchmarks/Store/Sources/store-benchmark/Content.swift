@@ -16,13 +16,12 @@ enum Content {
     /// Octets that do not compress.
     static func octets(_ number: Int, count: Int) -> [UInt8] {
         var random = SplitMix(seed: UInt64(number) &+ 1)
-        var octets = [UInt8]()
-        octets.reserveCapacity(count + 8)
-        while octets.count < count {
-            withUnsafeBytes(of: random.next()) { octets.append(contentsOf: $0) }
+        let words = (count + 7) / 8
+        return [UInt8](unsafeUninitializedCapacity: words * 8) { buffer, initialized in
+            let raw = UnsafeMutableRawBufferPointer(buffer)
+            for word in 0..<words { raw.storeBytes(of: random.next(), toByteOffset: word * 8, as: UInt64.self) }
+            initialized = count
         }
-        octets.removeLast(octets.count - count)
-        return octets
     }
 
     static func response(_ number: Int, count: Int) -> RawResponse {
