@@ -34,29 +34,33 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         public static let inUse = Code("inUse")
         /// The folder or a file in it cannot be written, or not be read.
         public static let unwritable = Code("unwritable")
-        /// The database is damaged.
+        /// The database is damaged, or a stored body is.
         ///
-        /// It was left under its number and a new one was started.
+        /// A store that is open for writing leaves the database under its number and goes on with a new one. A damaged body is a miss from
+        /// then on.
         public static let damaged = Code("damaged")
         /// The value cannot be encoded; what was stored before is still there.
         public static let notEncodable = Code("notEncodable")
-        /// More octets than one object may have.
+        /// More octets than one stored thing may have, or than a quota allows.
         public static let tooLarge = Code("tooLarge")
         /// The body ended before its announced length.
         public static let incomplete = Code("incomplete")
-        /// Too much is being stored at the same time. It may work when tried again.
+        /// Something that is under way has to end first.
+        ///
+        /// Other bodies that are being stored or read, removals by prefix, or another process's transaction: the message says which. It may work when
+        /// tried again.
         public static let busy = Code("busy")
-        /// The disk is full, or the store's budget is, with entries that are pinned.
+        /// The disk is full, or the store's budget is, with what is pinned, being read or being written.
         public static let full = Code("full")
         /// An operation on the disk failed.
         ///
         /// It may work when tried again.
         public static let io = Code("io")
-        /// A key is empty or too long.
+        /// An object's key is empty or too long.
         public static let invalidKey = Code("invalidKey")
         /// A response has too many tags, or one that is too long.
         public static let invalidTag = Code("invalidTag")
-        /// A body was read that has been removed meanwhile.
+        /// A body was read that the writing process has removed meanwhile.
         public static let gone = Code("gone")
     }
 

@@ -13,9 +13,10 @@ public protocol ResponseStore: Sendable {
     /// The number of the last invalidation this store knows of. An atomic read: every exchange and every hit takes it.
     var invalidationSequence: InvalidationSequence { get }
 
-    /// The key's stored responses if they are all in memory: at once, without blocking; `nil` says nothing either way.
+    /// The key's stored responses where the store knows all of them without its disk: at once; `nil` says nothing either way.
     ///
-    /// A non-nil answer holds the whole list of variants.
+    /// A non-nil answer holds the whole list of variants, and an empty one says that nothing is stored. Every invalidation whose number was in
+    /// ``invalidationSequence`` before the call is in it. Bodies may be in memory or not: see ``StoredResponse/content``.
     func resident(_ key: CacheKey) -> [StoredResponse]?
 
     /// All stored responses of a key, in no particular order; empty when there are none.
@@ -34,8 +35,8 @@ public protocol ResponseStore: Sendable {
     ///
     /// - Parameter fence: ``invalidationSequence`` as it was before the request was sent. If the response's target was invalidated
     ///   after it, the response is not stored.
-    /// - Returns: `nil` when the store declines: too large for the budget, more tags than a store keeps
-    ///   (``ResponseDraft/tags``), opened for reading alone, its disk is behind.
+    /// - Returns: `nil` when the store declines: too large for the budget or for a quota, more tags than a store keeps
+    ///   (``ResponseDraft/tags``), opened for reading alone, its disk is behind, or there is no room now.
     func beginWrite(_ draft: ResponseDraft, fence: InvalidationSequence) async throws -> (any ResponseWriter)?
 
     /// Replaces a stored response's head after a 304 (RFC 9111 §4.3.4), unless it was invalidated after `fence`, or is gone.

@@ -57,7 +57,7 @@ public struct StoreVerification: Sendable {
 
     /// The absolute path of the store's folder.
     public var folder: String
-    /// The live database's file name.
+    /// The live database's file name; empty when there is none.
     public var databaseName = ""
     /// The version of the schema; 0 when it cannot be read.
     public var schemaVersion = 0
@@ -65,8 +65,9 @@ public struct StoreVerification: Sendable {
     public var isFull: Bool
     /// Whether SQLite's own check of all pages was run.
     ///
-    /// It cannot be divided, and what a writing process stores meanwhile would pile up in the log: a large store is checked in this way only when
-    /// no process writes it. Else rows, indexes and chunks are examined in batches.
+    /// It cannot be divided, and what a writing process stores meanwhile would pile up in the log: a full examination checks a database of more
+    /// than 256 MiB in this way only when no process writes it, and a quick one none of more than 64 MiB. Else rows, indexes and chunks are
+    /// examined in batches, all of them or some.
     public var isStructureExamined = false
     /// Entries in the table.
     public var entries = 0

@@ -2,8 +2,13 @@ import HTTPCache
 public import HTTPCacheSemantics
 
 /// Many at once: what is in memory, and the rest in one transaction.
+///
+/// Objects of more than 1 MiB, and bodies that are not kept in memory (see ``Configuration/maximumResidentBody``), are read one after the other
+/// behind it.
 extension CacheManager {
     /// The live values of some keys; a key that has none, an expired one, or one that does not decode as this type is not in the result.
+    ///
+    /// A key that is empty or too long fails the whole call.
     ///
     /// ```swift
     /// let feeds: [String: Feed] = try await store.objects(forKeys: names)

@@ -29,7 +29,7 @@ extension CacheManager {
         }
     }
 
-    /// The entries whose ``StoreEntry/shortID`` begins with some hexadecimal digits; none when they are no such digits.
+    /// The entries whose ``StoreEntry/shortID`` begins with some hexadecimal digits, 1,000 at most; none when they are not 1 to 16 such digits.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent

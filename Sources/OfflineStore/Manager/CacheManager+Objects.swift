@@ -19,7 +19,8 @@ extension CacheManager {
     ///   - expiry: from when on ``object(_:forKey:coder:)`` no longer returns it; it stays readable through
     ///     ``storedObject(_:forKey:coder:)`` until it is removed or its room is needed.
     ///   - coder: the configuration's unless told otherwise. Read with the same.
-    /// - Throws: ``StoreError``: `notEncodable`, `tooLarge`, `invalidKey`, `readOnly`, `closed`, `full`, `io`. What the key held before is still there.
+    /// - Throws: ``StoreError``: `notEncodable`, `tooLarge`, `invalidKey`, `readOnly`, `closed`, `busy`, `full`, `io`. What the key held before is still
+    ///   there.
     @concurrent
     public func setObject<Value: Encodable & Sendable>(
         _ value: Value,
@@ -93,7 +94,10 @@ extension CacheManager {
     ///
     /// A value that no longer decodes (the type changed) is reported to the logger and counted in ``statistics()``; its octets stay.
     ///
-    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
+    /// Without a `coder`, a value is decoded once for as long as its octets are in memory: calls that ask for the same type get the same
+    /// value, and, where that is a class, the same instance.
+    ///
+    /// - Throws: ``StoreError``: `invalidKey`, `closed`, `damaged`, `io`.
     @concurrent
     public func object<Value: Decodable & Sendable>(
         _ type: Value.Type = Value.self,
@@ -115,7 +119,7 @@ extension CacheManager {
     /// }
     /// ```
     ///
-    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
+    /// - Throws: ``StoreError``: `invalidKey`, `closed`, `damaged`, `io`.
     @concurrent
     public func storedObject<Value: Decodable & Sendable>(
         _ type: Value.Type = Value.self,
@@ -131,7 +135,7 @@ extension CacheManager {
 
     /// The octets of a key whatever their age and whatever type they were encoded from.
     ///
-    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
+    /// - Throws: ``StoreError``: `invalidKey`, `closed`, `damaged`, `io`.
     @concurrent
     public func objectData(forKey key: String) async throws -> StoredObject<[UInt8]>? {
         let now = now()
@@ -144,7 +148,7 @@ extension CacheManager {
     /// It is gone, also after a power failure, when this returns: a value that was there takes a number of the invalidations with it.
     ///
     /// - Returns: whether there was one.
-    /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
+    /// - Throws: ``StoreError``: `invalidKey`, `readOnly`, `closed`, `full`, `io`.
     @concurrent
     @discardableResult
     public func removeObject(forKey key: String) async throws -> Bool {

@@ -14,7 +14,8 @@ extension CacheManager {
     ///
     /// - Parameter tags: names under which it can be invalidated together with others, see ``invalidateResponses(tagged:)``: at most 64,
     ///   of at most 1,024 octets each.
-    /// - Throws: ``StoreError``: `tooLarge`, `invalidTag`, `readOnly`, `closed`, `full`, `io`.
+    /// - Throws: ``StoreError``: `tooLarge` (for the budget, or for a quota), `invalidTag`, `readOnly`, `closed`, `busy`, `full`, `io`. What was
+    ///   stored before is still there.
     @concurrent
     public func setResponse(
         _ response: RawResponse,

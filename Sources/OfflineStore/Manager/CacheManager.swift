@@ -16,7 +16,11 @@ public import Logging
 /// try await store.close()
 /// ```
 ///
-/// Every call that fails throws ``StoreError``.
+/// What is read often is in memory, too, and what is in memory is never older than what is on disk: see ``Configuration/memoryBudget``.
+///
+/// Every call that fails throws ``StoreError``. Beside the codes that it names, any call may throw `damaged` (the database was found to be
+/// damaged and was set aside: the next call has a new one), any call that writes `unwritable`, and one that reads a body, in a process
+/// that opened the store for reading alone, `gone` (the writing process removed it meanwhile).
 public final class CacheManager: Sendable {
     /// The engine's door to the same store.
     ///
@@ -38,13 +42,17 @@ public final class CacheManager: Sendable {
 
     /// Opens a store for writing, and makes it where the folder is new or empty.
     ///
+    /// A store of an older schema is brought up to date; programs that know only that one then refuse it with `newerSchema`. What a crash left
+    /// unfinished is finished or removed, some of it after this returned.
+    ///
     /// - Parameters:
     ///   - folder: the store's folder; relative paths count from the process's own. It is made with mode 0700, files in it with 0600.
     ///   - configuration: budget and limits.
     ///   - clock: read once at the top of each call.
-    ///   - logger: gets warnings about damage, and nothing above `debug` in normal use.
+    ///   - logger: gets warnings about damage, about a file system that is known to break locks, and about another process's reader that keeps
+    ///     the log from shrinking; nothing above `debug` in normal use.
     /// - Throws: ``StoreError``: `inUse` (naming the process that has it), `notAStore`, `foreignDatabase`, `newerSchema`, `unwritable`,
-    ///   `invalidConfiguration`, `full`, `io`. None of them has changed anything. A damaged database is no error: it is left under its
+    ///   `invalidConfiguration`, `full`, `io`. None of them has changed what is stored. A damaged database is no error: it is left under its
     ///   number, a new one is started, and ``statistics()`` tells.
     @concurrent
     public static func open(
@@ -63,7 +71,10 @@ public final class CacheManager: Sendable {
     /// No lock is taken, nothing is checkpointed, and the database and its log stay as they are. SQLite needs the right to write in the folder for the
     /// index of the log (`-shm`); where there is none, the store can be read only if its log is empty.
     ///
-    /// - Throws: ``StoreError``, as ``open(at:configuration:clock:logger:)`` does; `notAStore` also when there is nothing yet.
+    /// Of the configuration, the number of readers and the coder count. Nothing is kept in memory.
+    ///
+    /// - Throws: ``StoreError``: `notAStore` (also when there is nothing yet), `foreignDatabase`, `newerSchema`, `damaged` (opening it for
+    ///   writing sets the database aside), `unwritable`, `invalidConfiguration`, `io`.
     @concurrent
     public static func openReadOnly(
         at folder: String,
@@ -89,9 +100,11 @@ public final class CacheManager: Sendable {
         (try? core.database().state.secrets.credential) ?? []
     }
 
-    /// Finishes what was begun, copies the log into the database and lets go of the folder.
+    /// Finishes what was begun, writes the order in which entries were used, copies the log into the database and lets go of the folder.
     ///
     /// Later calls of anything but `close` throw ``StoreError`` with `closed`; so do bodies that are still being read.
+    ///
+    /// - Throws: ``StoreError``: `full`, `io`. What was committed is on disk all the same, and the folder is let go.
     @concurrent
     public func close() async throws {
         try core.close()

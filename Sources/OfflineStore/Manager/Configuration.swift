@@ -10,8 +10,9 @@ extension CacheManager {
         ///
         /// 1 GiB unless told otherwise.
         ///
-        /// From 95 % on, the least recently used entries are removed, down to 90 %; pinned ones stay. One stored thing is at most an
-        /// eighth of it. Databases that were set aside because they were damaged are not counted: they are yours to examine or remove.
+        /// From 95 % on, entries are removed in the order of ``evictionOrder``, down to 90 %; pinned ones stay. One stored thing is at most an
+        /// eighth of it, and at most 4 GiB. Databases that were set aside because they were damaged are not counted: they are yours to
+        /// examine or remove.
         public var budget: Int64 = 1 << 30
 
         /// Which entries go first when room is needed: the least recently used ones unless told otherwise.
@@ -22,28 +23,32 @@ extension CacheManager {
         /// None unless told otherwise.
         public var quotas: [Quota] = []
 
-        /// Octets of memory for what is read often: heads, bodies up to ``maximumResidentBody``, objects and what they were decoded as.
+        /// Octets of memory for what is read often: heads, bodies up to ``maximumResidentBody``, objects, and what was decoded from them.
         ///
-        /// 64 MiB unless told otherwise; 0 for none. Everything that is kept counts, and what keeps it. Processes that open
-        /// the store for reading alone keep nothing in memory, so that they see at once what the writer does.
+        /// 64 MiB unless told otherwise; 0 for none, and 64 KiB at least otherwise. Everything that is kept counts, and what keeps it; of
+        /// decoded values an estimate. Up to an eighth of it tells of keys that nothing is stored under them. Beside it are the page
+        /// caches of SQLite: up to 4 MiB for each reading connection, and 16 MiB for the writing one. Processes that open the store for
+        /// reading alone keep nothing in memory but those, so that they see at once what the writer does.
         public var memoryBudget = 64 << 20
 
         /// Octets of the largest body that is kept in memory.
         ///
-        /// 256 KiB unless told otherwise, and never more than a fifth of a shard of the memory tier (its budget in up to 64 parts of a
-        /// mebibyte or more); larger ones are read from disk, where the system's page cache has them.
+        /// 256 KiB unless told otherwise, and about a fifth of a part of the memory at most, where ``memoryBudget`` is in up to 64 parts of a
+        /// mebibyte or more. Larger ones are read from disk, where the system's page cache has them. Of a key whose variants are
+        /// together larger, the heads alone are kept when they are read.
         public var maximumResidentBody = 256 << 10
 
         /// Read-only connections, 1 to 64.
         ///
-        /// Eight unless told otherwise; more than the processor has cores is of no use.
+        /// Eight unless told otherwise; more than the processor has cores is of no use. Other numbers are refused with `invalidConfiguration`.
         public var readerCount = 8
 
         /// Octets written to the write-ahead log before it is copied into the database; `nil`, the default, is a
         /// sixteenth of the budget, at least 256 KiB and at most 32 MiB.
         ///
-        /// The log stays near this size, also while there is always somebody reading: under twice this and 8 MiB. Only a reader in another
-        /// program that never ends its transaction makes it grow beyond; at twice that, nothing more is stored until it ends.
+        /// Smaller values count as 256 KiB. The log stays near this size, also while there is always somebody reading: under twice this and
+        /// 8 MiB. Only a reader in another program that does not end its transaction makes it grow beyond. Then responses that pass are
+        /// not stored, and at twice that explicit calls fail with `busy`, until it ends.
         public var checkpointThreshold: Int64?
 
         /// Octets that may wait for the disk, 64 MiB unless told otherwise.
@@ -54,10 +59,10 @@ extension CacheManager {
 
         /// Responses that one key may have, told apart by their selecting fields.
         ///
-        /// 32 unless told otherwise; the least recently used goes.
+        /// 32 unless told otherwise, 1 at least; the least recently used goes.
         public var maximumVariantsPerKey = 32
 
-        /// Invalidations that are remembered one by one, 4,096 unless told otherwise.
+        /// Invalidations that are remembered one by one, 4,096 unless told otherwise, 16 at least.
         ///
         /// A response whose request was sent before the oldest of them is not stored, whatever they were about.
         public var invalidationLogLength = 4096

@@ -33,6 +33,8 @@ public struct JSONObjectCoder: ObjectCoder {
     public var contentType: String { "application/json" }
 
     /// The value as JSON, its keys sorted.
+    ///
+    /// - Throws: `EncodingError`, and what the value's own encoding throws.
     public func encode<Value: Encodable>(_ value: Value) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -40,6 +42,8 @@ public struct JSONObjectCoder: ObjectCoder {
     }
 
     /// The value of some JSON.
+    ///
+    /// - Throws: `DecodingError`, and what the type's own decoding throws.
     public func decode<Value: Decodable>(_ type: Value.Type, from octets: [UInt8]) throws -> Value {
         try JSONDecoder().decode(type, from: Data(octets))
     }

@@ -1,8 +1,8 @@
 extension CacheManager {
     /// A share of the store that some responses may take together.
     ///
-    /// When they come to more, the least recently used of them are evicted, down to 90 % of the quota, right after the commit that
-    /// went beyond it. Pinned ones stay. A response that is larger than a quota of its own is not stored.
+    /// When they come to more, some of them are evicted, down to 90 % of the quota, soon after the commit that went beyond it: those that
+    /// come first by ``CacheManager/Configuration/evictionOrder``. Pinned ones stay. A response that is larger than the quota is not stored.
     ///
     /// ```swift
     /// configuration.quotas = [
@@ -13,6 +13,9 @@ extension CacheManager {
     /// ```
     ///
     /// Counted are the octets of bodies, heads and keys, and what their rows take, about; not the space that is lost to whole pages.
+    ///
+    /// A store does not open (``StoreError`` with `invalidConfiguration`) with a quota of less than 1 octet, two for the same thing, a tag of more than 1,024
+    /// octets or none, or what is no origin.
     public struct Quota: Sendable, Hashable {
         enum Subject: Sendable, Hashable {
             case tag(String)

@@ -64,7 +64,9 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
     public let isInvalidated: Bool
     /// Whether it is kept from eviction.
     public let isPinned: Bool
-    /// When it was last used, as far as that is on disk: it is written in batches.
+    /// When it was last used, as far as that is on disk.
+    ///
+    /// Uses are kept in memory, and written when the store is closed or when eviction passes the entry over.
     public let lastUsedAt: Timestamp
     /// The names of the request fields that `Vary` selects by, in lower case and sorted.
     public let selectingNames: [String]

@@ -15,7 +15,7 @@ public struct StoreStatistics: Sendable, Hashable {
     public var responses = 0
     /// Objects stored.
     public var objects = 0
-    /// Octets of bodies, heads and keys.
+    /// Octets of bodies, heads and keys, and of their rows, about.
     public var storedBytes: Int64 = 0
     /// Entries that are stale, or no longer live; invalidated ones count too.
     public var expired = 0
@@ -35,17 +35,17 @@ public struct StoreStatistics: Sendable, Hashable {
     public var logBytes: Int64 = 0
     /// Octets in the database file that are free to be used again.
     public var freeBytes: Int64 = 0
-    /// Octets that the folder may take.
+    /// Octets that the folder may take, by the configuration that this process opened the store with.
     public var budget: Int64 = 0
     /// The number of the last invalidation.
     public var invalidationSequence: Int64 = 0
-    /// Heads and chunks whose checksum did not fit, since this process opened the store.
+    /// Readings of a head or a chunk that was not what had been written, since this process opened the store.
     public var damagedReads = 0
-    /// Objects that did not decode as the type asked for, since this process opened the store.
+    /// Readings of an object that did not decode as the type asked for, since this process opened the store.
     public var undecodableObjects = 0
     /// Entries that gave way to others, because of the budget or a quota, since this process opened the store.
     public var evictedEntries = 0
-    /// Octets of the bodies, heads and keys of those.
+    /// Octets of those, counted as ``storedBytes`` are.
     public var evictedBytes: Int64 = 0
     /// Databases that were damaged and left under their numbers.
     public var setAside: [SetAside] = []
