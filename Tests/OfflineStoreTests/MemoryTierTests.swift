@@ -111,6 +111,19 @@ import Testing
         try await store.close()
     }
 
+    @Test func aBodyBeyondTheLimitIsNotKeptWhenItWasRead() async throws {
+        var store = try await openStore(folder.store, clock: clock) { $0.maximumResidentBody = 100 }
+        let key = try cacheKey("/x")
+        try await store.store(draft(key, at: clock.now()), [pattern(101)])
+        #expect(store.responses.resident(key)?.first.map { $0.content?.body == nil } == true)
+        try await store.close()
+        store = try await openStore(folder.store, clock: clock) { $0.maximumResidentBody = 100 }
+        #expect(try await store.responses.lookup(key).first?.content?.body == pattern(101))
+        #expect(store.responses.resident(key)?.first.map { $0.content?.body == nil } == true)
+        #expect(try await store.statistics().residentKeys == 1)
+        try await store.close()
+    }
+
     /// A read that began before a change, and ends after it, does not bring the old value back into memory.
     @Test func readersBesideWritersNeverSeeWhatWasReplaced() async throws {
         let store = try await openStore(folder.store, clock: clock) { $0.memoryBudget = 1 << 20 }

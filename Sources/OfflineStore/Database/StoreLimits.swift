@@ -90,6 +90,6 @@ struct StoreLimits: Sendable {
         }
         filter = min(max(4096, Int(clamping: budget / 256)), max(4096, configuration.memoryBudget / 8), 8 << 20)
         memory = configuration.memoryBudget == 0 ? 0 : max(64 * 1024, configuration.memoryBudget - filter)
-        residentBody = configuration.maximumResidentBody
+        residentBody = min(configuration.maximumResidentBody, memory == 0 ? .max : MemoryTier.largestBody(memory))
     }
 }

@@ -373,15 +373,20 @@ final class StoreWriter: Sendable {
     private func flushRecency(_ connection: Connection) throws {
         let instant = database.latestInstant
         while case let used = database.recency.takeSome(), !used.isEmpty {
-            try transaction(connection) {
-                for (id, recency) in used {
-                    try connection.run(
-                        "UPDATE entry SET recency = ?2, last_used_at = max(last_used_at, ?3) WHERE id = ?1 AND is_damaged = 0",
-                        id,
-                        recency,
-                        instant
-                    )
+            do {
+                try transaction(connection) {
+                    for (id, recency) in used {
+                        try connection.run(
+                            "UPDATE entry SET recency = ?2, last_used_at = max(last_used_at, ?3) WHERE id = ?1 AND is_damaged = 0",
+                            id,
+                            recency,
+                            instant
+                        )
+                    }
                 }
+            } catch {
+                database.recency.putBack(used)
+                throw error
             }
         }
     }

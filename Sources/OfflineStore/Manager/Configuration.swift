@@ -33,8 +33,8 @@ extension CacheManager {
 
         /// Octets of the largest body that is kept in memory.
         ///
-        /// 256 KiB unless told otherwise, and about a fifth of a part of the memory at most, where ``memoryBudget`` is in up to 64 parts of a
-        /// mebibyte or more. Larger ones are read from disk, where the system's page cache has them. Of a key whose variants are
+        /// 256 KiB unless told otherwise, and about a fifth of a part of the memory at most, where ``memoryBudget`` is in up to 64 parts of
+        /// 2 MiB or more. Larger ones are read from disk, where the system's page cache has them. Of a key whose variants are
         /// together larger, the heads alone are kept when they are read.
         public var maximumResidentBody = 256 << 10
 

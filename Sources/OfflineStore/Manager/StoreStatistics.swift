@@ -47,6 +47,10 @@ public struct StoreStatistics: Sendable, Hashable {
     public var evictedEntries = 0
     /// Octets of those, counted as ``storedBytes`` are.
     public var evictedBytes: Int64 = 0
+    /// Keys whose responses or object are in memory.
+    public var residentKeys = 0
+    /// Octets that they take there, with what keeps them, about.
+    public var residentBytes: Int64 = 0
     /// Databases that were damaged and left under their numbers.
     public var setAside: [SetAside] = []
     /// The live database's file name.
@@ -92,6 +96,8 @@ extension CacheManager {
         statistics.databaseName = StoreFolder.databaseName(database.number)
         statistics.schemaVersion = Int(database.schemaVersion)
         statistics.isReadOnly = isReadOnly
+        statistics.residentKeys = database.state.memory?.count ?? 0
+        statistics.residentBytes = Int64(database.state.memory?.octets ?? 0)
         return statistics
     }
 }

@@ -29,20 +29,27 @@ final class MemoryTier: Sendable {
     let ring: InvalidationRing
     /// Octets of one body at most; larger ones stay on disk.
     let bodyLimit: Int
-    let hits = Atomic<Int>(0)
 
     /// - Parameters:
     ///   - budget: octets for everything.
     ///   - lastInvalidation: the number of the last one so far.
     init(budget: Int, bodyLimit: Int, lastInvalidation: Int64) {
-        // A shard is no smaller than a mebibyte, so that a body of 256 KiB has room in one.
-        var count = 1
-        while count < 64, budget / (count * 2) >= 1 << 20 { count *= 2 }
+        let count = Self.shardCount(budget)
         shards = (0..<count).map { _ in Shard(budget: budget / count) }
         mask = count - 1
         ring = InvalidationRing(last: lastInvalidation)
-        self.bodyLimit = min(bodyLimit, budget / count / 5)
+        self.bodyLimit = bodyLimit
     }
+
+    /// Shards are many, so that readers seldom meet in one, and each of 2 MiB or more, so that a body has room in it.
+    private static func shardCount(_ budget: Int) -> Int {
+        var count = 1
+        while count < 64, budget / (count * 2) >= 2 << 20 { count *= 2 }
+        return count
+    }
+
+    /// Octets of a body for which a tier has room.
+    static func largestBody(_ budget: Int) -> Int { budget / shardCount(budget) / 5 }
 
     // MARK: Reading
 

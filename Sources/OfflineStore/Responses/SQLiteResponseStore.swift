@@ -20,7 +20,7 @@ final class SQLiteResponseStore: ResponseStore {
 
     /// From memory, or from the filter of keys, which knows of most keys that nothing is stored under them.
     func resident(_ key: CacheKey) -> [StoredResponse]? {
-        guard let state = try? core.database().state, state.filter != nil else { return nil }
+        guard !core.isReadOnly, let state = try? core.database().state else { return nil }
         if case .found(let responses) = look(for: key, state) { return responses }
         return nil
     }
@@ -100,7 +100,7 @@ final class SQLiteResponseStore: ResponseStore {
         if let memory = state.memory, !responses.isEmpty {
             let entry = ResidentEntry(
                 key: missing.key.bytes,
-                value: .responses(responses),
+                value: .responses(responses.map { $0.keepingBody(upTo: memory.bodyLimit) }),
                 subject: try reading.subject(of: responses, key: missing.key, hash: missing.hash),
                 sequence: missing.sequence
             )
@@ -216,7 +216,11 @@ final class SQLiteResponseStore: ResponseStore {
         let octets = length + draft.head.storedOctets + draft.tagOctets
         if octets > limits.maximumObject { return nil }
         if let quota = limits.quotas.tightest(for: draft), octets > quota.bytes { return nil }
-        if writer.logIsHeld.load(ordering: .relaxed) { return nil }
+        if writer.logIsHeld.load(ordering: .relaxed) {
+            // Perhaps no longer: nobody else would find out while everything is declined.
+            writer.requestSweep()
+            return nil
+        }
         // The disk is behind: the exchange goes on without the store. What the caller asks for itself waits instead.
         if writer.pendingBytes > limits.pending { return nil }
         let room = limits.room(for: length)
@@ -278,6 +282,16 @@ extension BodyStream {
             let part = body.getSlice(at: body.readerIndex + Int(range.lowerBound), length: range.count)
         else { return nil }
         self.init(part)
+    }
+}
+
+extension StoredResponse {
+    /// Without its body in memory, where that is too large to be kept there.
+    fileprivate func keepingBody(upTo limit: Int) -> StoredResponse {
+        guard let content, let body = content.body, body.readableBytes > limit else { return self }
+        var response = self
+        response.content = ResidentContent(body: nil, freshUntil: content.freshUntil)
+        return response
     }
 }
 

@@ -102,7 +102,10 @@ enum Reading {
     private static func readResident(_ store: CacheManager, _ keys: [CacheKey]) -> Int {
         let responses = store.responses
         var found = 0
-        for key in keys where responses.resident(key)?.isEmpty == false { found += 1 }
+        for key in keys {
+            guard let response = responses.resident(key)?.first, let body = response.content?.body else { continue }
+            if body.readableBytes == Int(response.bodyLength) { found += 1 }
+        }
         return found
     }
 }
