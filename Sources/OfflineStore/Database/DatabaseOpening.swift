@@ -49,7 +49,7 @@ enum DatabaseOpening {
             try connection.run("PRAGMA page_size = 8192")
             try connection.run("PRAGMA wal_autocheckpoint = 0")
             try connection.run("PRAGMA synchronous = NORMAL")
-            try connection.run("PRAGMA journal_size_limit = \(limits.checkpoint)")
+            try connection.run("PRAGMA journal_size_limit = \(limits.log)")
             try connection.run("PRAGMA temp_store = MEMORY")
             try connection.run("PRAGMA mmap_size = 0")
             try connection.run("PRAGMA cache_size = -16384")
@@ -61,8 +61,10 @@ enum DatabaseOpening {
 
     /// A reading connection.
     ///
-    /// - Parameter isImmutable: nobody can write the file, and there is no log to read.
-    static func reader(path: String, isImmutable: Bool = false) throws -> DatabaseQueue {
+    /// - Parameters:
+    ///   - isImmutable: nobody can write the file, and there is no log to read.
+    ///   - cache: octets of pages that it keeps.
+    static func reader(path: String, isImmutable: Bool = false, cache: Int = 2 << 20) throws -> DatabaseQueue {
         var configuration = configuration(label: "holdfast.store.reader")
         configuration.readonly = true
         configuration.busyMode = .timeout(5)
@@ -73,7 +75,7 @@ enum DatabaseOpening {
             let connection = Connection(database)
             try connection.run("PRAGMA mmap_size = 0")
             try connection.run("PRAGMA temp_store = MEMORY")
-            try connection.run("PRAGMA cache_size = -4096")
+            try connection.run("PRAGMA cache_size = -\(cache >> 10)")
             try connection.run("PRAGMA trusted_schema = OFF")
         }
         guard isImmutable else { return try open(path, configuration) }

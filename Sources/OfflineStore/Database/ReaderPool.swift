@@ -14,9 +14,13 @@ final class ReaderPool: Sendable {
     private let commits: CommitCount?
     private let keepsSnapshots = Atomic(true)
 
-    /// - Parameter commits: `nil`: each read has a snapshot of its own.
-    init(count: Int, commits: CommitCount? = nil, open: () throws -> DatabaseQueue) throws {
-        all = try (0..<max(1, count)).map { _ in Reader(try open()) }
+    /// - Parameters:
+    ///   - commits: `nil`: each read has a snapshot of its own.
+    ///   - open: opens a connection with a page cache of some octets.
+    init(count: Int, commits: CommitCount? = nil, open: (_ cache: Int) throws -> DatabaseQueue) throws {
+        // The last one is lent first, so it has the largest cache.
+        let ranks = (0..<max(1, count)).reversed()
+        all = try ranks.map { Reader(try open($0 == 0 ? 16 << 20 : $0 == 1 ? 8 << 20 : 2 << 20)) }
         free = Mutex(all)
         self.commits = commits
     }

@@ -78,7 +78,7 @@ final class StoreDatabase: Sendable {
             }
             let state = try state(of: row, settings, isWriter: true)
             let readers = try ReaderPool(count: settings.limits.readerCount, commits: state.commits) {
-                try DatabaseOpening.reader(path: path)
+                try DatabaseOpening.reader(path: path, cache: $0)
             }
             let writer = StoreWriter(
                 queue: queue,
@@ -130,7 +130,7 @@ final class StoreDatabase: Sendable {
     ) throws -> (StoreDatabase, sequence: Int64) {
         let isImmutable = try needsImmutable(path: path, folder: folder)
         let readers = try ReaderPool(count: settings.limits.readerCount) {
-            try DatabaseOpening.reader(path: path, isImmutable: isImmutable)
+            try DatabaseOpening.reader(path: path, isImmutable: isImmutable, cache: $0)
         }
         do {
             let row = try readers.read { connection in

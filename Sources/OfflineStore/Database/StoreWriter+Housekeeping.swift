@@ -1,15 +1,6 @@
-import Dispatch
 import GRDBSQLite
 import Logging
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Water marks, quotas, sweeping, giving pages back, checkpoints: each in bounded steps between transactions.
 extension StoreWriter {
@@ -57,8 +48,7 @@ extension StoreWriter {
             if memory.wantsVacuum, !isSweeping { try vacuum(connection) }
             if memory.filterCursor != nil { try buildFilter(connection) }
             let written = memory.pagesSinceCheckpoint * StoreLimits.pageSize
-            let isDue = written >= database.limits.checkpoint
-            if memory.wantsCheckpoint || isDue && (written >= 2 * database.limits.checkpoint || isLogSynchronized) {
+            if memory.wantsCheckpoint || written >= database.limits.checkpoint {
                 try checkpoint(
                     connection,
                     truncating: memory.wantsCheckpoint || usage.log > 2 * database.limits.checkpoint
@@ -189,32 +179,11 @@ extension StoreWriter {
         }
     }
 
-    /// Octets of a log that are worth writing to the disk ahead of the checkpoint.
-    private static let synchronizedAhead: Int64 = 4 << 20
-
-    /// Whether the log is on the disk; if not, it is seen to while others go on writing: a checkpoint waits for it with the connection held.
-    private var isLogSynchronized: Bool {
-        if database.limits.checkpoint < Self.synchronizedAhead { return true }
-        switch memory.logSync {
-        case .done: return true
-        case .running: return false
-        case .none:
-            memory.logSync = .running
-            DispatchQueue.global().async { [path, weak self] in
-                // If it fails, the checkpoint finds out.
-                try? FileHandle(path: path + "-wal", flags: O_RDONLY).synchronize()
-                self?.logWasSynchronized()
-            }
-            return false
-        }
-    }
-
     /// Copies the log into the database; truncating, it leaves no log at all where no reader holds it.
     ///
     /// - Parameter isPatient: waits a moment for readers that are just reading.
     func checkpoint(_ connection: Connection, truncating: Bool, isPatient: Bool = true) throws {
         memory.wantsCheckpoint = false
-        memory.logSync = .none
         guard let pointer = connection.pointer else { return }
         if !isPatient { sqlite3_busy_timeout(pointer, 0) }
         defer { if !isPatient { sqlite3_busy_timeout(pointer, DatabaseOpening.busyMilliseconds) } }

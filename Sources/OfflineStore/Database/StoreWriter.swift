@@ -26,8 +26,6 @@ final class StoreWriter: Sendable {
         var pendingBytes = 0
         var isDraining = false
         var wantsSweep = false
-        /// The log was written to the disk.
-        var logIsSynchronized = false
         /// Operations in the last transaction: several writers are better served together than the first of them at once.
         var lastCount = 0
         var refusal: StoreError?
@@ -43,7 +41,7 @@ final class StoreWriter: Sendable {
 
         /// `false` when something came in meanwhile.
         mutating func endDraining() -> Bool {
-            guard pending.isEmpty, !wantsSweep, !logIsSynchronized else { return false }
+            guard pending.isEmpty, !wantsSweep else { return false }
             isDraining = false
             return true
         }
@@ -189,16 +187,6 @@ final class StoreWriter: Sendable {
         if starts { schedule() }
     }
 
-    /// Has the checkpoint done that waited for the log to be on the disk.
-    func logWasSynchronized() {
-        let starts = state.withLock { state -> Bool in
-            guard state.refusal == nil else { return false }
-            state.logIsSynchronized = true
-            return state.beginDraining()
-        }
-        if starts { schedule() }
-    }
-
     /// Returns when the housekeeping that is due has been done.
     func settle() async {
         await withCheckedContinuation { continuation in
@@ -244,10 +232,6 @@ final class StoreWriter: Sendable {
             state.pending.removeFirst(count)
             state.pendingBytes -= bytes
             if count > 0 { state.lastCount = count }
-            if state.logIsSynchronized {
-                state.logIsSynchronized = false
-                if memory.logSync == .running { memory.logSync = .done }
-            }
             if state.wantsSweep {
                 state.wantsSweep = false
                 memory.wantsSweep = true

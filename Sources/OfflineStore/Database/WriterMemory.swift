@@ -13,8 +13,6 @@ final class WriterMemory: @unchecked Sendable {
     var reservedID: Int64
     /// Pages written to the log since the last complete checkpoint.
     var pagesSinceCheckpoint: Int64 = 0
-    /// Whether the log is on the disk, but for what came last, so that a checkpoint need not wait for it.
-    var logSync = LogSync.none
     /// What the folder may have come to since it was last measured; `nil` when it has to be measured.
     var usageEstimate: Int64?
     /// Where the sweep goes on.
@@ -39,12 +37,6 @@ final class WriterMemory: @unchecked Sendable {
     var isEvicting = false
     /// Tags that come to more than their quotas.
     var quotas = QuotaWork()
-
-    enum LogSync {
-        case none
-        case running
-        case done
-    }
 
     init(_ row: DatabaseOpening.Row) {
         sequence = row.sequence

@@ -31,7 +31,8 @@ extension CacheManager {
         let now = now()
         let database = try core.database()
         guard let writer = database.writer else { throw core.readOnlyError }
-        let hash = database.state.hash(try Self.octets(ofKey: key), .objectKey)
+        let name = try Self.octets(ofKey: key)
+        let hash = database.state.hash(name, .objectKey)
         await writer.admit()
         let coder = coder ?? self.coder
         let octets: [UInt8]
@@ -63,7 +64,7 @@ extension CacheManager {
                 id: bodyID,
                 kind: .object,
                 keyHash: hash,
-                key: Array(key.utf8),
+                key: name,
                 variant: [],
                 targetHash: nil,
                 isInvalidated: false,
@@ -82,7 +83,7 @@ extension CacheManager {
                     typeName: head.typeName,
                     octets: octets
                 )
-                draft.resident = { Self.resident(object, key: Array(key.utf8), hash: hash, sequence: $0) }
+                draft.resident = { Self.resident(object, key: name, hash: hash, sequence: $0) }
             }
             return BodyWriter.Ending(draft: draft, value: bodyID, fence: core.sequence.load(ordering: .acquiring)) {
                 _ in true

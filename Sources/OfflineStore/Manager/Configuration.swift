@@ -27,7 +27,7 @@ extension CacheManager {
         ///
         /// 64 MiB unless told otherwise; 0 for none, and 64 KiB at least otherwise. Everything that is kept counts, and what keeps it; of
         /// decoded values an estimate. Up to an eighth of it tells of keys that nothing is stored under them. Beside it are the page
-        /// caches of SQLite: up to 4 MiB for each reading connection, and 16 MiB for the writing one. Processes that open the store for
+        /// caches of SQLite: 36 MiB at most for eight reading connections, and 16 MiB for the writing one. Processes that open the store for
         /// reading alone keep nothing in memory but those, so that they see at once what the writer does.
         public var memoryBudget = 64 << 20
 
