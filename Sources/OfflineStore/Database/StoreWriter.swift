@@ -240,6 +240,14 @@ final class StoreWriter: Sendable {
         }
     }
 
+    /// Runs something while no operation runs, and refuses every one that has not run yet if it comes to an end.
+    func refuseAfter(_ reason: StoreError, _ body: () throws -> Void) throws {
+        try access.withLock { _ in
+            try body()
+            refuse(reason)
+        }
+    }
+
     /// Lends the connection when nobody else uses it.
     func withConnection(_ body: (Connection) throws -> Void) throws {
         try access.withLock { _ in
