@@ -124,13 +124,20 @@ final class StoreCore: Sendable {
         bytes: Int = 0,
         isDurable: Bool = false,
         mayRunHere: Bool = false,
+        shown: PendingWrite? = nil,
         _ operation: @escaping @Sendable (WriteContext) throws -> Result
     ) async throws -> Result {
         if isReadOnly { throw readOnlyError }
         let database = try database ?? self.database()
         guard let writer = database.writer else { throw readOnlyError }
         do {
-            return try await writer.perform(bytes: bytes, isDurable: isDurable, mayRunHere: mayRunHere, operation)
+            return try await writer.perform(
+                bytes: bytes,
+                isDurable: isDurable,
+                mayRunHere: mayRunHere,
+                shown: shown,
+                operation
+            )
         } catch {
             throw handled(error, in: database)
         }
