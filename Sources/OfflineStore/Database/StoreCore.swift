@@ -124,13 +124,20 @@ final class StoreCore: Sendable {
         bytes: Int = 0,
         isDurable: Bool = false,
         mayRunHere: Bool = false,
+        shown: PendingWrite? = nil,
         _ operation: @escaping @Sendable (WriteContext) throws -> Result
     ) async throws -> Result {
         if isReadOnly { throw readOnlyError }
         let database = try database ?? self.database()
         guard let writer = database.writer else { throw readOnlyError }
         do {
-            return try await writer.perform(bytes: bytes, isDurable: isDurable, mayRunHere: mayRunHere, operation)
+            return try await writer.perform(
+                bytes: bytes,
+                isDurable: isDurable,
+                mayRunHere: mayRunHere,
+                shown: shown,
+                operation
+            )
         } catch {
             throw handled(error, in: database)
         }
@@ -277,13 +284,18 @@ final class StoreCore: Sendable {
             guard isLive else { return false }
             logSetAside(damaged.number, error)
             do {
-                let now = Timestamp(milliseconds: damaged.state.latestInstant)
-                let known = try? sidecar?.read()
-                try startNew(
-                    secrets: damaged.state.secrets,
-                    sequence: max(known ?? 0, sequence.load(ordering: .acquiring)),
-                    now: now
-                )
+                // The damaged one may still work in parts: an invalidation that it took meanwhile would have a number that the new one does not
+                // know and gives again.
+                let reason = SQLiteFailure(code: 11, message: "set aside").storeError(path: damaged.path)
+                try damaged.writer?.refuseAfter(reason) {
+                    let now = Timestamp(milliseconds: damaged.state.latestInstant)
+                    let known = try? sidecar?.read()
+                    try startNew(
+                        secrets: damaged.state.secrets,
+                        sequence: max(known ?? 0, sequence.load(ordering: .acquiring)),
+                        now: now
+                    )
+                }
                 return true
             } catch {
                 logger.warning(
@@ -294,7 +306,6 @@ final class StoreCore: Sendable {
             }
         }
         guard isExchanged else { return }
-        damaged.writer?.refuse(SQLiteFailure(code: 11, message: "set aside").storeError(path: damaged.path))
         try? damaged.close(checkpointing: false)
         changes.publish(StoreChange(.invalidated, .all))
     }

@@ -30,8 +30,9 @@ extension StoreWriter {
             return
         }
         let isPending = try connection.integer("SELECT \(PendingInvalidation.hasSome(database))") != 0
-        // Whoever sets it does so on this queue.
-        if !isPending { database.mayHavePending.store(false, ordering: .releasing) }
+        if isPending { return }
+        // Nobody reads an older snapshot then, with rows that are not marked yet. Whoever sets it does so on this queue.
+        readers.withoutKeptSnapshots { database.mayHavePending.store(false, ordering: .releasing) }
     }
 
     /// Removes some of what counts as gone already, bodies included; `false` when a step of the sweep found nothing of it.

@@ -96,19 +96,31 @@ final class StoreWriter: Sendable {
     ///   - bytes: octets that the operation carries.
     ///   - isDurable: the commit is synced to the disk.
     ///   - mayRunHere: on the calling thread, if the writer has nothing else to do.
+    ///   - shown: what readers see of it before its commit.
     func perform<Result: Sendable>(
         bytes: Int = 0,
         isDurable: Bool = false,
         mayRunHere: Bool = false,
+        shown: PendingWrite? = nil,
         _ operation: @escaping @Sendable (WriteContext) throws -> Result
     ) async throws -> Result {
-        if mayRunHere, !isDurable, bytes <= Self.inlineLimit,
-            state.withLock({ $0.refusal == nil && $0.beginDraining() })
-        {
-            return try runHere(bytes: bytes, operation).get()
+        if mayRunHere, !isDurable, bytes <= Self.inlineLimit, beginsHere(shown) {
+            return try runHere(bytes: bytes, shown, operation).get()
         }
         return try await withCheckedThrowingContinuation { continuation in
-            submit(WriteJob(bytes: bytes, isDurable: isDurable, operation: operation) { continuation.resume(with: $0) })
+            let job = WriteJob(bytes: bytes, isDurable: isDurable, shown: shown, operation: operation) {
+                continuation.resume(with: $0)
+            }
+            submit(job)
+        }
+    }
+
+    /// Whether nothing waits, so that an operation may run on its caller's thread; it is the first in the queue from now on.
+    private func beginsHere(_ shown: PendingWrite?) -> Bool {
+        state.withLock { state in
+            guard state.refusal == nil, state.beginDraining() else { return false }
+            shown?.begin()
+            return true
         }
     }
 
@@ -118,14 +130,15 @@ final class StoreWriter: Sendable {
     /// The way of a writer that is alone: two changes of threads cost more than the transaction.
     private func runHere<Result: Sendable>(
         bytes: Int,
+        _ shown: PendingWrite?,
         _ operation: @escaping @Sendable (WriteContext) throws -> Result
     ) -> Swift.Result<Result, any Error> {
         let outcome = Outcome<Result>()
-        let job = WriteJob(bytes: bytes, isDurable: false, operation: operation) { result in
+        let job = WriteJob(bytes: bytes, isDurable: false, shown: shown, operation: operation) { result in
             outcome.value.withLock { $0 = result }
         }
         access.withLock { _ in
-            if let connection = memory.connection { run([job], connection) }
+            if let connection = memory.connection { run([job], connection) } else { job.fail(StoreCore.closed) }
         }
         let isDone = access.withLock { _ in !isHousekeepingDue } && state.withLock { $0.endDraining() }
         if !isDone { schedule() }
@@ -141,6 +154,8 @@ final class StoreWriter: Sendable {
             if let refusal = state.refusal { return (refusal, false) }
             state.pending.append(job)
             state.pendingBytes += job.bytes
+            // In the order of the queue, which is the one in which they are stored.
+            job.shown?.begin()
             return (nil, state.beginDraining())
         }
         if let refusal { job.fail(refusal) }
@@ -243,6 +258,14 @@ final class StoreWriter: Sendable {
         }
     }
 
+    /// Runs something while no operation runs, and refuses every one that has not run yet if it comes to an end.
+    func refuseAfter(_ reason: StoreError, _ body: () throws -> Void) throws {
+        try access.withLock { _ in
+            try body()
+            refuse(reason)
+        }
+    }
+
     /// Lends the connection when nobody else uses it.
     func withConnection(_ body: (Connection) throws -> Void) throws {
         try access.withLock { _ in
@@ -323,6 +346,9 @@ final class StoreWriter: Sendable {
             return
         }
         context.committed()
+        // Before the publication: what is still seen of others then comes after this in the queue, so no invalidation here is about it unless it
+        // has a fence.
+        for job in batch { job.shown?.end() }
         // An invalidation that is in the database but not in the sidecar has not been promised; the rest of the batch has.
         var sidecarFailure: StoreError?
         if let invalidation = context.invalidation {

@@ -10,6 +10,8 @@ struct WriteJob {
     var bytes: Int
     /// Whether its commit is synced to the disk before its caller goes on.
     var isDurable: Bool
+    /// What readers see of it from now on until its transaction has ended.
+    var shown: PendingWrite?
     /// May be called again after it was rolled back.
     var run: @Sendable (WriteContext) throws -> Completion
     var fail: @Sendable (any Error) -> Void
@@ -17,15 +19,20 @@ struct WriteJob {
     init<Result: Sendable>(
         bytes: Int,
         isDurable: Bool,
+        shown: PendingWrite? = nil,
         operation: @escaping @Sendable (WriteContext) throws -> Result,
         completion: @escaping @Sendable (Swift.Result<Result, any Error>) -> Void
     ) {
         self.bytes = bytes
         self.isDurable = isDurable
+        self.shown = shown
         run = { context in
             let result = try operation(context)
             return { failure in completion(failure.map { .failure($0) } ?? .success(result)) }
         }
-        fail = { completion(.failure($0)) }
+        fail = { error in
+            shown?.end()
+            completion(.failure(error))
+        }
     }
 }

@@ -85,9 +85,7 @@ extension CacheManager {
                 )
                 draft.resident = { Self.resident(object, key: name, hash: hash, sequence: $0) }
             }
-            return BodyWriter.Ending(draft: draft, value: bodyID, fence: core.sequence.load(ordering: .acquiring)) {
-                _ in true
-            }
+            return BodyWriter.Ending(draft: draft, value: bodyID, visibility: .pending) { _ in true }
         }
     }
 

@@ -3,43 +3,52 @@ import Synchronization
 
 /// What is on its way into the database: readers of this process see it before it is committed.
 ///
-/// A value is here from the moment it is handed to the writer until its transaction has ended, whatever the end. One that an invalidation
-/// came after is not shown: whether it is stored is decided in its transaction.
+/// A value is here from the moment its operation stands in the writer's queue until its transaction has ended, whatever the end; so values
+/// are here in the order in which they are written, and none of them longer than what is written after it. One that an invalidation after its
+/// fence may be about is not shown: it will not be stored.
 final class PendingWrites: Sendable {
     private struct Pending {
         var token: Int64
         var entry: ResidentEntry
+        var fence: Int64?
     }
 
     private let pending = Mutex<[Int64: [Pending]]>([:])
     /// So that nobody takes the lock while nothing is being written.
     private let count = Atomic(0)
 
-    /// - Parameter token: tells it from others under its key.
-    func add(_ entry: ResidentEntry, hash: Int64, token: Int64) {
-        pending.withLock { $0[hash, default: []].append(Pending(token: token, entry: entry)) }
+    /// - Parameters:
+    ///   - token: tells it from others under its key.
+    ///   - fence: see ``PendingWrite/fence``.
+    func add(_ entry: ResidentEntry, hash: Int64, token: Int64, fence: Int64?) {
+        pending.withLock { $0[hash, default: []].append(Pending(token: token, entry: entry, fence: fence)) }
         count.add(1, ordering: .releasing)
     }
 
+    /// Removes a value; a second call does nothing.
     func remove(hash: Int64, token: Int64) {
-        let gone = pending.withLock { pending -> [Pending] in
-            guard let all = pending[hash] else { return [] }
-            let rest = all.filter { $0.token != token }
-            pending[hash] = rest.isEmpty ? nil : rest
-            return all
+        let gone = pending.withLock { pending -> Pending? in
+            guard let index = pending[hash]?.firstIndex(where: { $0.token == token }) else { return nil }
+            let gone = pending[hash]?.remove(at: index)
+            if pending[hash]?.isEmpty == true { pending[hash] = nil }
+            return gone
         }
-        withExtendedLifetime(gone) {}
+        guard gone != nil else { return }
         count.subtract(1, ordering: .releasing)
     }
 
-    /// What is being written under a key, in the order in which it came.
+    /// What is being written under a key, in the order in which it is written.
     ///
-    /// - Parameter sequence: the number of the last invalidation.
-    func values(_ key: [UInt8], hash: Int64, sequence: Int64) -> [ResidentValue] {
+    /// - Parameters:
+    ///   - sequence: the number of the last invalidation.
+    ///   - ring: the last invalidations; `nil`: each one may be about everything.
+    func values(_ key: [UInt8], hash: Int64, sequence: Int64, ring: InvalidationRing?) -> [ResidentValue] {
         guard count.load(ordering: .acquiring) > 0 else { return [] }
-        return pending.withLock { pending in
-            (pending[hash] ?? []).filter { $0.entry.sequence == sequence && $0.entry.key == key }.map(\.entry.value)
-        }
+        let found = pending.withLock { pending in (pending[hash] ?? []).filter { $0.entry.key == key } }
+        return found.filter { pending in
+            guard let fence = pending.fence, fence != sequence else { return true }
+            return ring.map { !$0.concerns(pending.entry.subject, after: fence) } ?? false
+        }.map(\.entry.value)
     }
 
     /// The responses of a key with those that are being written, each in place of the variant that it will replace.
@@ -54,4 +63,17 @@ final class PendingWrites: Sendable {
         }
         return merged
     }
+}
+
+/// A value that is seen while it is written.
+struct PendingWrite: Sendable {
+    var writes: PendingWrites
+    var entry: ResidentEntry
+    var hash: Int64
+    var token: Int64
+    /// An invalidation after this one that is about the value keeps it from being stored; `nil`: none does.
+    var fence: Int64?
+
+    func begin() { writes.add(entry, hash: hash, token: token, fence: fence) }
+    func end() { writes.remove(hash: hash, token: token) }
 }

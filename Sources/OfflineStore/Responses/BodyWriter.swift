@@ -113,12 +113,21 @@ final class BodyWriter: Sendable {
         }
     }
 
+    /// From when on readers see what is stored.
+    enum Visibility: Sendable {
+        /// When it is committed.
+        case committed
+        /// While it is written.
+        case pending
+        /// While it is written, unless an invalidation after this one is about it.
+        case fenced(Int64)
+    }
+
     /// What makes a body visible, and what its writer answers with.
     struct Ending<Value: Sendable>: Sendable {
         var draft: EntryDraft
         var value: Value
-        /// Readers see it while it is written, as long as this is the number of the last invalidation; `nil`: when it is committed.
-        var fence: Int64?
+        var visibility: Visibility
         /// Asked inside the transaction; `false` leaves the body to the sweep.
         var isAllowed: @Sendable (WriteContext) throws -> Bool
     }
@@ -144,15 +153,13 @@ final class BodyWriter: Sendable {
         let bodyID = begun ?? database.state.newID()
         let ending = ending(bodyID, length, begun == nil ? rest : nil)
         let chunks = ChunkRows(bodyID: bodyID, from: Int(written) / StoreLimits.chunkLength, rest)
-        let (draft, pending) = (ending.draft, database.state.pending)
-        let visible = ending.fence.flatMap { draft.resident?($0) }
-        if let visible { pending.add(visible, hash: draft.keyHash, token: bodyID) }
-        defer { if visible != nil { pending.remove(hash: draft.keyHash, token: bodyID) } }
+        let shown = shown(ending.draft, ending.visibility)
         do {
             let finished = try await core.write(
                 to: database,
                 bytes: rest.readableBytes + overhead,
-                mayRunHere: mayRunHere
+                mayRunHere: mayRunHere,
+                shown: shown
             ) { context -> Finished? in
                 guard try ending.isAllowed(context) else { return nil }
                 try context.insert(ending.draft)
@@ -175,6 +182,23 @@ final class BodyWriter: Sendable {
             state.withLock { $0.failure = error }
             throw error
         }
+    }
+
+    private func shown(_ draft: EntryDraft, _ visibility: Visibility) -> PendingWrite? {
+        let fence: Int64?
+        switch visibility {
+        case .committed: return nil
+        case .pending: fence = nil
+        case .fenced(let number): fence = number
+        }
+        guard let entry = draft.resident?(fence ?? core.sequence.load(ordering: .acquiring)) else { return nil }
+        return PendingWrite(
+            writes: database.state.pending,
+            entry: entry,
+            hash: draft.keyHash,
+            token: draft.id,
+            fence: fence
+        )
     }
 
     private struct Finished: Sendable {

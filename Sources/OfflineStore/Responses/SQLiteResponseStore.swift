@@ -80,7 +80,7 @@ final class SQLiteResponseStore: ResponseStore {
         // Read first: what is invalidated after this may still be answered.
         let sequence = core.sequence.load(ordering: .acquiring)
         // Before the rest: when it has ended meanwhile, the rest has it.
-        let written = state.pending.values(key.bytes, hash: hash, sequence: sequence)
+        let written = state.pending.values(key.bytes, hash: hash, sequence: sequence, ring: state.memory?.ring)
         let ticket = state.memory?.ticket(hash) ?? 0
         var found: [StoredResponse]?
         if let memory = state.memory {
@@ -148,7 +148,7 @@ final class SQLiteResponseStore: ResponseStore {
     private func look(forObject key: [UInt8], _ state: DatabaseState) -> Look<[UInt8], EntryReading.FoundObject> {
         let hash = state.hash(key, .objectKey)
         let sequence = core.sequence.load(ordering: .acquiring)
-        if case .object(let object)? = state.pending.values(key, hash: hash, sequence: sequence).last {
+        if case .object(let object)? = state.pending.values(key, hash: hash, sequence: sequence, ring: nil).last {
             return .found(.object(object))
         }
         let ticket = state.memory?.ticket(hash) ?? 0

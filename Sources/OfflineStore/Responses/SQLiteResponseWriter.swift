@@ -73,7 +73,6 @@ final class SQLiteResponseWriter: ResponseWriter {
         let state = body.database.state
         let entry = ResponseEntry(draft: draft, state: state)
         let fence = fence
-        let now = core.sequence.load(ordering: .acquiring)
         let stored = try await body.finish(
             carrying: Int(draft.head.storedOctets + draft.tagLogOctets),
             mayRunHere: fence == nil
@@ -90,9 +89,9 @@ final class SQLiteResponseWriter: ResponseWriter {
             let isSmall = length <= Int64(state.limits.residentBody)
             response.content = ResidentContent(body: isSmall ? whole : nil, freshUntil: draft.freshUntil)
             row.resident = { [response] sequence in entry.resident(response, sequence: sequence) }
-            let isVisible = isSmall && whole != nil
-            return BodyWriter.Ending(draft: row, value: response, fence: isVisible ? fence?.number ?? now : nil) {
-                context in
+            let visibility: BodyWriter.Visibility =
+                if isSmall, whole != nil { fence.map { .fenced($0.number) } ?? .pending } else { .committed }
+            return BodyWriter.Ending(draft: row, value: response, visibility: visibility) { context in
                 if let fence { try !context.isInvalidated(after: fence, entry) } else { true }
             }
         }
