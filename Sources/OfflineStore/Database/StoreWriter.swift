@@ -118,7 +118,7 @@ final class StoreWriter: Sendable {
     /// Whether nothing waits, so that an operation may run on its caller's thread; it is the first in the queue from now on.
     private func beginsHere(_ shown: PendingWrite?) -> Bool {
         state.withLock { state in
-            guard state.refusal == nil, state.beginDraining() else { return false }
+            guard state.refusal == nil, state.lastCount <= 1, state.beginDraining() else { return false }
             shown?.begin()
             return true
         }
