@@ -36,11 +36,16 @@ final class ReaderPool: Sendable {
     }
 
     /// Runs something while no connection keeps a snapshot longer than it reads.
-    func withoutKeptSnapshots<Result>(_ body: () throws -> Result) rethrows -> Result {
+    ///
+    /// Nobody is waited for: a connection that is reading lets go of its snapshot itself when it has read.
+    ///
+    /// - Parameter body: told whether nobody is reading in a snapshot from before.
+    func withoutKeptSnapshots<Result>(_ body: (_ areGone: Bool) throws -> Result) rethrows -> Result {
         keepsSnapshots.store(false, ordering: .sequentiallyConsistent)
         defer { keepsSnapshots.store(true, ordering: .releasing) }
-        for reader in all { reader.letGo() }
-        return try body()
+        var areGone = true
+        for reader in all where !reader.letGo() { areGone = false }
+        return try body(areGone)
     }
 
     /// Waits for the reads that are under way, then closes.
@@ -114,10 +119,12 @@ private final class Reader: @unchecked Sendable {
         if connection.isInTransaction { try connection.run("COMMIT") }
     }
 
-    func letGo() {
-        lock.withLock { _ in
+    /// - Returns: `false` when it is reading just now.
+    func letGo() -> Bool {
+        lock.withLockIfAvailable { _ in
             if let connection { try? leaveSnapshot(connection) }
-        }
+            return true
+        } ?? false
     }
 
     func close() {

@@ -72,6 +72,7 @@ extension StoreWriter {
         memory.wantsVacuum = false
         memory.wantsCheckpoint = false
         memory.filterCursor = nil
+        database.filter?.abandonBuilding()
         memory.usageEstimate = nil
         logger.debug("housekeeping failed", metadata: ["store.path": "\(path)", "error": "\(error)"])
         reportIfDamage(error)
@@ -190,7 +191,7 @@ extension StoreWriter {
         var frames: Int32 = 0
         var copied: Int32 = 0
         let mode = truncating ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE
-        let code = readers.withoutKeptSnapshots {
+        let code = readers.withoutKeptSnapshots { _ in
             sqlite3_wal_checkpoint_v2(pointer, "main", mode, &frames, &copied)
         }
         switch code & 0xff {

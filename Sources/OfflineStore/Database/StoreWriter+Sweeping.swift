@@ -31,8 +31,10 @@ extension StoreWriter {
         }
         let isPending = try connection.integer("SELECT \(PendingInvalidation.hasSome(database))") != 0
         if isPending { return }
-        // Nobody reads an older snapshot then, with rows that are not marked yet. Whoever sets it does so on this queue.
-        readers.withoutKeptSnapshots { database.mayHavePending.store(false, ordering: .releasing) }
+        // Only when nobody reads an older snapshot, with rows that are not marked yet; else the next time. Whoever sets it does so on this queue.
+        readers.withoutKeptSnapshots { areGone in
+            if areGone { database.mayHavePending.store(false, ordering: .releasing) }
+        }
     }
 
     /// Removes some of what counts as gone already, bodies included; `false` when a step of the sweep found nothing of it.

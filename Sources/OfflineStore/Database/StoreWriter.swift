@@ -253,6 +253,7 @@ final class StoreWriter: Sendable {
                 memory.wantsTagSweep = true
                 memory.wantsEntrySweep = true
                 memory.wantsDamageMarks = true
+                if memory.filterCursor == nil, database.filter?.isWhole == false { memory.filterCursor = .min }
             }
             return batch
         }

@@ -111,5 +111,11 @@ final class KeyFilter: Sendable {
         }
     }
 
+    /// Reading the stored keys failed: it is begun anew at another time.
+    func abandonBuilding() {
+        state.withLock { $0.next = nil }
+    }
+
+    /// Whether it can answer anything but "maybe".
     var isWhole: Bool { state.withLock { $0.isWhole } }
 }
