@@ -159,26 +159,32 @@ extension StoreWriter {
 
     /// Removes what is first in line and not pinned; `false` when there is nothing.
     func evict(_ excess: Int64, _ connection: Connection) throws -> Bool {
-        var isInUse = false
-        let count = try evict(connection) {
-            let excess = min(excess, Self.evictionOctets)
-            // As long as a body is read its room is not to be had; but rather its entry goes than nothing.
-            var line = try firstInLine(worth: excess, areLeased: false, connection)
-            if line.victims.isEmpty, line.used.isEmpty {
-                line = try firstInLine(worth: excess, areLeased: true, connection)
+        var used: [(id: Int64, recency: Int64)] = []
+        let count: Int
+        do {
+            count = try evict(connection) {
+                let excess = min(excess, Self.evictionOctets)
+                // As long as a body is read its room is not to be had; but rather its entry goes than nothing.
+                var line = try firstInLine(worth: excess, areLeased: false, connection)
+                if line.victims.isEmpty, line.used.isEmpty {
+                    line = try firstInLine(worth: excess, areLeased: true, connection)
+                }
+                used = line.used
+                for (id, recency) in used {
+                    try connection.run(
+                        "UPDATE entry SET recency = ?2, last_used_at = max(last_used_at, ?3) WHERE id = ?1",
+                        id,
+                        recency,
+                        database.latestInstant
+                    )
+                }
+                return line.victims
             }
-            for (id, recency) in line.used {
-                try connection.run(
-                    "UPDATE entry SET recency = ?2, last_used_at = max(last_used_at, ?3) WHERE id = ?1",
-                    id,
-                    recency,
-                    database.latestInstant
-                )
-            }
-            isInUse = !line.used.isEmpty
-            return line.victims
+        } catch {
+            database.recency.putBack(Dictionary(uniqueKeysWithValues: used.map { ($0.id, $0.recency) }))
+            throw error
         }
-        return count > 0 || isInUse
+        return count > 0 || !used.isEmpty
     }
 
     /// Removes entries in a transaction.

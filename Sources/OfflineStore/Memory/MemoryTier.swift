@@ -5,7 +5,7 @@ import Synchronization
 /// What is read often, in memory: whole lists of variants with small bodies, and objects.
 ///
 /// It holds what is on disk and nothing else. A change on disk removes what it is about after its commit and before anybody is told
-/// (``apply(_:)``); what was read from the disk before the change is not taken in after it (``ticket(_:)``). An invalidation removes
+/// (``apply(_:)``); what was read from the disk before the change is not taken in after it (``Found/ticket``). An invalidation removes
 /// nothing: every entry knows up to which one it was checked, and a hit compares one number.
 ///
 /// The budget counts everything that an entry holds, and what holds it.
@@ -53,42 +53,54 @@ final class MemoryTier: Sendable {
 
     // MARK: Reading
 
+    /// What is found in memory, and what has to be handed in with what is read from the disk instead.
+    struct Found<Value> {
+        var value: Value?
+        /// Read before the disk is: see ``insert(_:hash:ticket:)``.
+        var ticket: UInt64
+    }
+
     /// The responses of a key, all of them, if they are in memory.
     ///
     /// - Parameters:
     ///   - sequence: the number of the last invalidation, read before.
     ///   - recency: where the first use in a period is noted.
-    func responses(_ key: CacheKey, hash: Int64, sequence: Int64, recency: RecencyLog) -> [StoredResponse]? {
-        guard case .responses(let responses)? = value(key.bytes, hash, sequence, recency) else { return nil }
-        return responses
+    func responses(_ key: CacheKey, hash: Int64, sequence: Int64, recency: RecencyLog) -> Found<[StoredResponse]> {
+        let found = find(key.bytes, hash, sequence, recency)
+        guard case .responses(let responses)? = found.value else { return Found(value: nil, ticket: found.ticket) }
+        return Found(value: responses, ticket: found.ticket)
     }
 
     /// The object of a key, if it is in memory.
-    func object(_ key: [UInt8], hash: Int64, sequence: Int64, recency: RecencyLog) -> ResidentObject? {
-        guard case .object(let object)? = value(key, hash, sequence, recency) else { return nil }
-        return object
+    func object(_ key: [UInt8], hash: Int64, sequence: Int64, recency: RecencyLog) -> Found<ResidentObject> {
+        let found = find(key, hash, sequence, recency)
+        guard case .object(let object)? = found.value else { return Found(value: nil, ticket: found.ticket) }
+        return Found(value: object, ticket: found.ticket)
     }
 
-    private func value(_ key: [UInt8], _ hash: Int64, _ sequence: Int64, _ recency: RecencyLog) -> ResidentValue? {
+    private func find(_ key: [UInt8], _ hash: Int64, _ sequence: Int64, _ recency: RecencyLog) -> Found<ResidentValue> {
         let period = recency.period
         var gone: [ResidentEntry] = []
-        let found = shard(hash).state.withLock { state -> (value: ResidentValue, sequence: Int64, isFirst: Bool)? in
-            guard let place = state.find(hash, key), let found = state.use(place, period: period) else { return nil }
-            if found.sequence == sequence { return found }
+        var isFirst = false
+        let found = shard(hash).state.withLock { state -> Found<ResidentValue> in
+            let ticket = state.version
+            guard let place = state.find(hash, key), let found = state.use(place, period: period) else {
+                return Found(value: nil, ticket: ticket)
+            }
             // Something was invalidated since: this, perhaps. (Or another thread knows of more than this one: then it was checked.)
             if found.sequence < sequence {
                 guard let subject = state.subject(place), !ring.concerns(subject, after: found.sequence) else {
                     state.remove(hash, gone: &gone)
-                    return nil
+                    return Found(value: nil, ticket: ticket)
                 }
                 state.setSequence(sequence, place)
             }
-            return found
+            isFirst = found.isFirst
+            return Found(value: found.value, ticket: ticket)
         }
         release(gone)
-        guard let found else { return nil }
-        if found.isFirst { note(found.value, in: recency) }
-        return found.value
+        if isFirst, let value = found.value { note(value, in: recency) }
+        return found
     }
 
     private func note(_ value: ResidentValue, in recency: RecencyLog) {
@@ -99,11 +111,6 @@ final class MemoryTier: Sendable {
     }
 
     // MARK: Taking in
-
-    /// What has to be asked for before a key is read from the disk, to be handed in with what was read.
-    func ticket(_ hash: Int64) -> UInt64 {
-        shard(hash).state.withLock { $0.version }
-    }
 
     /// Takes in what was read from the disk, unless something there has changed since.
     func insert(_ entry: ResidentEntry, hash: Int64, ticket: UInt64) {

@@ -81,14 +81,12 @@ final class SQLiteResponseStore: ResponseStore {
         let sequence = core.sequence.load(ordering: .acquiring)
         // Before the rest: when it has ended meanwhile, the rest has it.
         let written = state.pending.values(key.bytes, hash: hash, sequence: sequence, ring: state.memory?.ring)
-        let ticket = state.memory?.ticket(hash) ?? 0
-        var found: [StoredResponse]?
-        if let memory = state.memory {
-            found = memory.responses(key, hash: hash, sequence: sequence, recency: state.recency)
-        }
+        let resident = state.memory?.responses(key, hash: hash, sequence: sequence, recency: state.recency)
+        var found = resident?.value
         if !state.damage.isEmpty { found?.removeAll { state.damage.contains($0.id) } }
         if found == nil, state.filter?.mayContain(hash) == false { found = [] }
         if let found { return .found(written.isEmpty ? found : state.pending.merged(found, with: written)) }
+        let ticket = resident?.ticket ?? 0
         return .missing(Missing(key: key, hash: hash, sequence: sequence, written: written, ticket: ticket))
     }
 
@@ -151,12 +149,10 @@ final class SQLiteResponseStore: ResponseStore {
         if case .object(let object)? = state.pending.values(key, hash: hash, sequence: sequence, ring: nil).last {
             return .found(.object(object))
         }
-        let ticket = state.memory?.ticket(hash) ?? 0
-        if let object = state.memory?.object(key, hash: hash, sequence: sequence, recency: state.recency) {
-            return .found(.object(object))
-        }
+        let resident = state.memory?.object(key, hash: hash, sequence: sequence, recency: state.recency)
+        if let object = resident?.value { return .found(.object(object)) }
         if state.filter?.mayContain(hash) == false { return .found(.none) }
-        return .missing(Missing(key: key, hash: hash, sequence: sequence, ticket: ticket))
+        return .missing(Missing(key: key, hash: hash, sequence: sequence, ticket: resident?.ticket ?? 0))
     }
 
     private func read(_ missing: Missing<[UInt8]>, _ reading: EntryReading) throws -> EntryReading.FoundObject {

@@ -1,0 +1,63 @@
+import GRDBSQLite
+
+/// One transaction at a time, and what is counted of it.
+extension StoreWriter {
+    /// Begins, runs, commits; rolls back when anything fails, so that the connection is always left without a transaction.
+    func transaction(_ connection: Connection, isDurable: Bool = false, _ body: () throws -> Void) throws {
+        if isDurable { try connection.run("PRAGMA synchronous = FULL") }
+        defer {
+            if isDurable { try? connection.run("PRAGMA synchronous = NORMAL") }
+        }
+        do {
+            try connection.run("BEGIN IMMEDIATE")
+            try body()
+            try connection.run("COMMIT")
+        } catch {
+            if connection.isInTransaction { try? connection.run("ROLLBACK") }
+            throw error
+        }
+        // First, so that nobody who is told of the commit reads an older snapshot.
+        database.commits.advance()
+        let pages = writtenPages(connection)
+        memory.pagesSinceCheckpoint += pages
+        // At most so much longer has the file become.
+        memory.usageEstimate? += pages * StoreLimits.pageSize
+    }
+
+    /// Writes the order of use that has gathered.
+    func flushRecency(_ connection: Connection) throws {
+        let instant = database.latestInstant
+        while case let used = database.recency.takeSome(), !used.isEmpty {
+            do {
+                try transaction(connection) {
+                    for (id, recency) in used {
+                        try connection.run(
+                            "UPDATE entry SET recency = ?2, last_used_at = max(last_used_at, ?3) WHERE id = ?1 AND is_damaged = 0",
+                            id,
+                            recency,
+                            instant
+                        )
+                    }
+                }
+            } catch {
+                database.recency.putBack(used)
+                throw error
+            }
+        }
+    }
+
+    func reportIfDamage(_ error: any Error) {
+        if SQLiteFailure(error)?.isDamage == true || (error as? StoreError)?.code == .damaged {
+            events.damaged(self, error)
+        }
+    }
+
+    func writtenPages(_ connection: Connection) -> Int64 {
+        var current: Int32 = 0
+        var highest: Int32 = 0
+        guard let pointer = connection.pointer,
+            sqlite3_db_status(pointer, SQLITE_DBSTATUS_CACHE_WRITE, &current, &highest, 1) == SQLITE_OK
+        else { return 0 }
+        return Int64(current)
+    }
+}
