@@ -27,6 +27,7 @@ let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let grdbSQLite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 
 let package = Package(
@@ -47,6 +48,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
@@ -86,9 +88,15 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "HoldfastConfiguration",
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, yams],
+            swiftSettings: settings
+        ),
+        .target(
             name: "Holdfast",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "HTTPClientTransport", httpTypes, nioCore, logging,
+                "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "HTTPClientTransport", "HoldfastConfiguration",
+                httpTypes, nioCore, logging,
             ],
             swiftSettings: settings
         ),
@@ -103,7 +111,7 @@ let package = Package(
         .target(
             name: "HoldfastGateway",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, nioPosix, nioSSL, logging,
+                "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", httpTypes, nioCore, nioPosix, nioSSL, logging,
             ],
             swiftSettings: settings
         ),
@@ -174,6 +182,13 @@ let package = Package(
         .testTarget(
             name: "HTTPCacheSemanticsTests",
             dependencies: ["HTTPCacheSemantics", httpTypes],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HoldfastConfigurationTests",
+            dependencies: [
+                "HoldfastConfiguration", "HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", httpTypes,
+            ],
             swiftSettings: settings
         ),
         .testTarget(

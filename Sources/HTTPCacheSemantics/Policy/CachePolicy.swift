@@ -19,7 +19,7 @@ public enum CacheKind: Sendable, Hashable {
 /// case .validate: policy.validationRequest(for: stored, request: request)  // ask first
 /// }
 /// ```
-public struct CachePolicy: Sendable, Hashable {
+public struct CachePolicy: Sendable {
     /// Private or shared.
     public var kind: CacheKind
     /// The share of `Date − Last-Modified` that counts as fresh where the origin says nothing. RFC 9111 §4.2.2
@@ -45,6 +45,8 @@ public struct CachePolicy: Sendable, Hashable {
     ///
     /// `false` unless told otherwise: a cookie that one client was given, given to all, is a session shared by strangers. A private cache stores them for their principal.
     public var storesSetCookie: Bool
+    /// What an operator says in place of responses' own fields; `nil` where they alone count.
+    public var overriding: (any PolicyOverriding)?
 
     /// Makes a policy.
     ///

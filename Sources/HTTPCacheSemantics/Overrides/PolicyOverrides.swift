@@ -1,0 +1,62 @@
+/// What an operator says about responses in place of their own fields.
+///
+/// The stored response stays as it came; overrides count whenever it is looked at. So a change of rules counts for what is stored already, and leaves no trace
+/// when it is taken back.
+///
+/// A caller's ``StoredResponseHead/explicitExpiry`` goes before all of them.
+public struct PolicyOverrides: Sendable, Hashable {
+    /// `Cache-Control` directives of responses, as a set.
+    public struct Directives: OptionSet, Sendable, Hashable {
+        /// One bit each.
+        public let rawValue: UInt8
+        /// From bits.
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+        /// `no-store`
+        public static let noStore = Directives(rawValue: 1)
+        /// `no-cache`, with or without field names.
+        public static let noCache = Directives(rawValue: 2)
+        /// `private`, with or without field names.
+        public static let `private` = Directives(rawValue: 4)
+        /// `must-revalidate`
+        public static let mustRevalidate = Directives(rawValue: 8)
+        /// `proxy-revalidate`
+        public static let proxyRevalidate = Directives(rawValue: 16)
+        /// `s-maxage`
+        public static let sMaxage = Directives(rawValue: 32)
+    }
+
+    /// The freshness lifetime of responses below 400, in seconds, whatever they say themselves. RFC 9111 §4.2.1
+    public var lifetime: Int64?
+    /// The freshness lifetime, in seconds, of responses below 400 that state none (`max-age`, `s-maxage`, `Expires`), in place of the heuristic. RFC 9111 §4.2.2
+    public var defaultLifetime: Int64?
+    /// The freshness lifetime of responses from 400 on, in seconds, whatever they say themselves; ``CachePolicy/maximumErrorLifetime`` still caps it.
+    public var errorLifetime: Int64?
+    /// Directives that count as not given.
+    public var ignoredDirectives: Directives = []
+    /// Directives that do not forbid stale use when the origin cannot be reached. RFC 9111 §4.2.4
+    public var staleDespite: Directives = []
+    /// How long after its freshness a response is served while it is renewed in the background, in seconds, in place of its own `stale-while-revalidate`. RFC 5861 §3
+    public var staleWhileRevalidate: Int64?
+    /// How stale a response may be that answers for an origin's 5xx, in seconds, in place of its own `stale-if-error`. RFC 5861 §4
+    public var staleIfError: Int64?
+    /// How stale a response may be that answers because the origin cannot be reached (or is asked only on a miss), in seconds. `nil`: without limit.
+    public var maximumStaleness: Int64?
+    /// The same where the mode is `offline`: no origin is asked at all.
+    public var maximumStalenessOffline: Int64?
+    /// Statuses whose responses are stored; `nil`: all that RFC 9111 §3 lets be stored.
+    public var statuses: Set<Int>?
+    /// Request fields that select no variant, in lower case, though `Vary` names them; their values are not stored either.
+    public var ignoredFields: Set<String> = []
+
+    /// None.
+    public init() {}
+
+    /// Whether they change nothing.
+    public var isEmpty: Bool { self == PolicyOverrides() }
+}
+
+/// Tells which overrides hold for a response; the policy asks it whenever it reads one.
+public protocol PolicyOverriding: AnyObject, Sendable {
+    /// - Parameter contentType: the response's `Content-Type` as it came; `nil` where it has none.
+    func overrides(forContentType contentType: String?) -> PolicyOverrides
+}

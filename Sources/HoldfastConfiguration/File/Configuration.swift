@@ -1,0 +1,105 @@
+public import HTTPCache
+
+/// What one configuration file says, for library, gateway and tools alike. Every part is optional; a `nil` is a default of whoever uses it.
+public struct Configuration: Sendable {
+    /// Where clients ask, and where that is at the origin.
+    public struct Route: Sendable, Hashable {
+        /// What messages call it.
+        public var name: String?
+        /// The host that clients ask for, with its port where they name one; `*.example.com` for all hosts of one more label. `nil`: any.
+        public var host: String?
+        /// The path that requests begin with, up to a slash or their end; taken away before they are sent. `/`: any.
+        public var path: String
+        /// An absolute URL; its path goes before what is left of the request's.
+        public var origin: String
+        /// Sends the client's `Host` to the origin, and keys by it.
+        public var preservesHost: Bool
+        /// How much of the network may be used for what goes this way. A rule with a mode goes before it.
+        public var mode: OfflineMode?
+        /// The line on which it begins.
+        public var line: Int?
+
+        /// A route.
+        public init(
+            name: String? = nil,
+            host: String? = nil,
+            path: String = "/",
+            origin: String,
+            preservesHost: Bool = false,
+            mode: OfflineMode? = nil,
+            line: Int? = nil
+        ) {
+            self.name = name
+            self.host = host
+            self.path = path
+            self.origin = origin
+            self.preservesHost = preservesHost
+            self.mode = mode
+            self.line = line
+        }
+    }
+
+    /// `store`
+    public struct Store: Sendable, Hashable {
+        /// `path`: the store's folder; relative to the file's.
+        public var path: String?
+        /// `budget`: octets on disk.
+        public var budget: Int64?
+        /// `memory`: octets in memory.
+        public var memory: Int?
+        /// `largest-resident-body`: octets of a body that is kept in memory.
+        public var maximumResidentBody: Int?
+        /// `secure-delete`
+        public var securelyDeletes: Bool?
+        /// `quotas.tags`: octets by tag.
+        public var tagQuotas: [String: Int64] = [:]
+        /// `quotas.origins`: octets by origin.
+        public var originQuotas: [String: Int64] = [:]
+        /// `quotas.each-origin`
+        public var eachOriginQuota: Int64?
+        /// `keep-offline-copies`: what is of use offline is evicted last, whenever it was used.
+        public var keepsOfflineCopies: Bool?
+        /// None.
+        public init() {}
+    }
+
+    /// `limits`
+    public struct Limits: Sendable, Hashable {
+        /// `connections`: of clients at one time.
+        public var connections: Int?
+        /// `in-flight-per-origin`
+        public var inFlightPerOrigin: Int?
+        /// `waiting-per-origin`
+        public var waitingPerOrigin: Int?
+        /// `keyed-content`: octets of content that becomes part of a key.
+        public var keyedContent: Int?
+        /// `request-head`: octets of a request's head.
+        public var requestHead: Int?
+        /// None.
+        public init() {}
+    }
+
+    /// `version`; 1.
+    public static let version = 1
+    /// The file's path; `nil` for one that was made of Swift values.
+    public var file: String?
+    /// `listen`: host and port.
+    public var listen: String?
+    /// `mode`
+    public var mode: OfflineMode?
+    /// `store`
+    public var store = Store()
+    /// `limits`
+    public var limits = Limits()
+    /// `timeouts`, `breaker`, `guard`, `eager-refresh`, `failure-throttle` at the top level, and the limits of origins: what holds where no rule says more.
+    public var options = EngineOptions()
+    /// `routes`, in the order in which they are tried: the first that matches is taken.
+    public var routes: [Route] = []
+    /// `rules`
+    public var rules: RuleSet
+
+    /// What a file that says nothing but its version says.
+    public init() {
+        rules = .empty
+    }
+}

@@ -1,0 +1,49 @@
+public import HTTPTypes
+
+/// What holds for some requests and the responses to them.
+///
+/// Of several rules that match, the first that has a setting decides it: each setting on its own. So special rules stand before general ones.
+///
+/// ```swift
+/// let rules = try RuleSet([
+///     Rule("catalogue", matching: .init(urls: ["https://api.example.com/catalogue/**"]), settings: {
+///         var settings = RuleSettings()
+///         settings.freshness.lifetime = .seconds(300)
+///         return settings
+///     }())
+/// ])
+/// ```
+public struct Rule: Sendable, Hashable {
+    /// Which requests and responses a rule is about: all conditions hold. Without any it is about all.
+    public struct Match: Sendable, Hashable {
+        /// Patterns for the target URI (the origin's), of which one matches; see ``URLPattern``. Empty: any.
+        public var urls: [URLPattern]
+        /// Methods, of which one is the request's. Empty: any.
+        public var methods: [HTTPRequest.Method]
+        /// Media types of the response, of which one matches: `image/png`, `image/*`. Empty: any.
+        ///
+        /// A rule with this condition can only have settings that count once a response is known.
+        public var contentTypes: [String]
+
+        /// A condition; without arguments one that always holds.
+        public init(urls: [URLPattern] = [], methods: [HTTPRequest.Method] = [], contentTypes: [String] = []) {
+            self.urls = urls
+            self.methods = methods
+            self.contentTypes = contentTypes
+        }
+    }
+
+    /// What messages call it; `nil` where it is called by its number.
+    public var name: String?
+    /// See ``Match-swift.struct``.
+    public var match: Match
+    /// What it says.
+    public var settings: RuleSettings
+
+    /// A rule.
+    public init(_ name: String? = nil, matching match: Match = Match(), settings: RuleSettings) {
+        self.name = name
+        self.match = match
+        self.settings = settings
+    }
+}
