@@ -166,7 +166,9 @@ import Testing
         #expect(moved.moved == 4 && moved.superseded == 0)
         #expect(try await store.responses.lookup(try cacheKey("/a")).count == 4)
         let merged = try await store.reviseResponses {
-            ResponseRevision(key: $0.key, droppedSelectingNames: ["user-agent"])
+            var fields = $0.head.selectingFields
+            fields[.userAgent] = nil
+            return ResponseRevision(key: $0.key, selectingFields: fields)
         }
         #expect(merged.superseded == 2)
         let left = try await store.responses.lookup(try cacheKey("/a"))

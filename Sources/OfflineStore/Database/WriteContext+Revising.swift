@@ -1,6 +1,5 @@
 import HTTPCache
 import HTTPCacheSemantics
-import HTTPTypes
 
 /// Responses under other keys: the row changes, and its number and its body stay.
 extension WriteContext {
@@ -68,7 +67,7 @@ extension WriteContext {
         revised.summary.examined = 1
         guard let revision = revising(original.response) else { return revised }
         let draft = try draft(original, revision)
-        if draft.key != original.key.bytes || draft.variant != original.variant {
+        if draft.key != original.key.bytes || draft.variant != original.variant || changesHead(original, revision) {
             let tags = draft.tags.filter { !QuotaTable.isInternal($0.octets) }
             revised.move = Revised.Move(
                 from: original.key,
@@ -92,6 +91,11 @@ extension WriteContext {
             revised.summary.reindexed = 1
         }
         return revised
+    }
+
+    /// Fields that select nothing may be stored, too: they are to go as well.
+    private func changesHead(_ original: Original, _ revision: ResponseRevision) -> Bool {
+        revision.selectingFields.map { $0 != original.head.selectingFields } ?? false
     }
 
     private func read(_ id: Int64) throws -> Reading {
@@ -139,12 +143,7 @@ extension WriteContext {
     /// The row as it is to be.
     private func draft(_ original: Original, _ revision: ResponseRevision) throws -> EntryDraft {
         var head = original.head
-        let dropped = revision.droppedSelectingNames
-        if !dropped.isEmpty, head.selectingFields.contains(where: { dropped.contains($0.name.canonicalName) }) {
-            head.selectingFields = HTTPFields(
-                head.selectingFields.filter { !dropped.contains($0.name.canonicalName) }
-            )
-        }
+        if let fields = revision.selectingFields { head.selectingFields = fields }
         let place = original.place
         let target = revision.key.components.target
         let keyHash = state.hash(revision.key.bytes, .responseKey)

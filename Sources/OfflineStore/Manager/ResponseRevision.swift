@@ -1,4 +1,5 @@
 package import HTTPCacheSemantics
+package import HTTPTypes
 
 /// What the store files a response under, when that follows from something that has changed since it was stored: an operator's rules, say.
 ///
@@ -6,8 +7,8 @@ package import HTTPCacheSemantics
 package struct ResponseRevision: Sendable, Hashable {
     /// The key that it is stored under from now on.
     package var key: CacheKey
-    /// Request fields, in lower case, whose stored values select no variant any more. They are not in the store afterwards.
-    package var droppedSelectingNames: Set<String>
+    /// The request fields that select its variant; `nil`: as they are. What is not among them is not in the store afterwards.
+    package var selectingFields: HTTPFields?
     /// What the index of expiry says; `nil`: as it is.
     package var freshUntil: Timestamp?
     /// Whether the index says that it may be used, stale, when the origin cannot be reached; `nil`: as it is.
@@ -16,12 +17,12 @@ package struct ResponseRevision: Sendable, Hashable {
     /// A revision; without more than a key, one that changes the key alone.
     package init(
         key: CacheKey,
-        droppedSelectingNames: Set<String> = [],
+        selectingFields: HTTPFields? = nil,
         freshUntil: Timestamp? = nil,
         isUsableStale: Bool? = nil
     ) {
         self.key = key
-        self.droppedSelectingNames = droppedSelectingNames
+        self.selectingFields = selectingFields
         self.freshUntil = freshUntil
         self.isUsableStale = isUsableStale
     }
