@@ -1,11 +1,11 @@
 import HTTPCacheSemantics
 import HTTPTypes
+import Logging
 
 /// Answering from the store: the whole representation, a 304 to the caller's own condition, or the ranges it asks for.
 extension Exchange {
     /// - Returns: `nil` when the body is gone.
     func serve(_ serve: ExchangeMachine.Serve, isValidated: Bool = false) async -> CacheResponse? {
-        let policy = engine.policy
         let stored = serve.stored
         // What was validated for another's request is a stored response to this one.
         let fields = policy.servedFields(
@@ -35,6 +35,12 @@ extension Exchange {
                 body = opened
             }
         }
+        if let directive = serve.liftedDirective {
+            engine.logger.debug(
+                "Stale response answers although a directive forbids it, because a rule says so",
+                metadata: ["http.method": "\(request.head.method)", "cache.directive": "\(directive)"]
+            )
+        }
         return CacheResponse(
             head: head,
             body: body,
@@ -55,7 +61,7 @@ extension Exchange {
         case .range(let range, _):
             return await open(stored, (range.lowerBound - offset)..<(range.upperBound - offset))
         case .ranges:
-            guard let plan = engine.policy.multipartPlan(for: selection, of: stored.head, boundary: boundary) else {
+            guard let plan = policy.multipartPlan(for: selection, of: stored.head, boundary: boundary) else {
                 return nil
             }
             return await open(plan, of: stored)

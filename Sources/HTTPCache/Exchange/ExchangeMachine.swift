@@ -13,6 +13,8 @@ package struct ExchangeMachine: Sendable {
         package var outcome: CacheOutcome
         /// To be renewed in the background, so that the next caller is served something newer.
         package var isToBeRefreshed = false
+        /// The directive that forbids this, and does not count because an operator says so.
+        package var liftedDirective: String?
     }
 
     /// A request to the origin, and why.
@@ -42,16 +44,22 @@ package struct ExchangeMachine: Sendable {
     private let policy: CachePolicy
     private let now: Timestamp
     private let eagerRefresh: Double?
+    private let rules: RequestRules?
     private var selected: (stored: StoredResponse, reuse: Reuse)?
 
-    /// - Parameter selecting: the request's head as variants are selected by it; see ``CredentialPartition/selecting(_:)``.
+    /// - Parameters:
+    ///   - request: as it is looked up; see ``PreparedRequest``.
+    ///   - selecting: the request's head as variants are selected by it; see ``CredentialPartition/selecting(_:)``.
+    ///   - eagerRefresh: the engine's, where no rule says otherwise.
+    ///   - rules: what holds for the request.
     package init(
         request: CacheRequest,
         selecting: HTTPRequest,
         mode: OfflineMode,
         policy: CachePolicy,
         now: Timestamp,
-        eagerRefresh: Double? = nil
+        eagerRefresh: Double? = nil,
+        rules: RequestRules? = nil
     ) {
         self.request = request.head
         self.selecting = selecting
@@ -60,6 +68,7 @@ package struct ExchangeMachine: Sendable {
         self.policy = policy
         self.now = now
         self.eagerRefresh = eagerRefresh
+        self.rules = rules
     }
 
     /// The mode bounds the strategy: `offline` leaves only the store, `preferStored` puts it first.
@@ -111,7 +120,7 @@ package struct ExchangeMachine: Sendable {
             guard preference == .storedOnly || policy.isOnlyIfCached(request) else {
                 return .fetch(validation(of: stored, reason: .stale))
             }
-            guard case .forbidden(let directive) = reuse.staleUse else { return .refuse(notStored(.stale)) }
+            guard case .forbidden(let directive) = staleUse(reuse) else { return .refuse(notStored(.stale)) }
             return .refuse(staleForbidden(by: directive, cause: nil))
         case .networkFirst, .networkOnly:
             return policy.isOnlyIfCached(request)
@@ -168,7 +177,7 @@ package struct ExchangeMachine: Sendable {
         }
         if preference != .networkOnly, let (stored, reuse) = selected {
             if let usable = usableWithoutOrigin(stored, reuse, isOriginAway: true) { return .serve(usable) }
-            if case .forbidden(let directive) = reuse.staleUse {
+            if case .forbidden(let directive) = staleUse(reuse) {
                 return .refuse(staleForbidden(by: directive, cause: error))
             }
         }
@@ -204,6 +213,7 @@ package struct ExchangeMachine: Sendable {
             timeToLive: reuse.freshness.secondsToLive,
             detail: .staleIfError
         )
+        if !reuse.freshness.isFresh { served.lift(reuse.liftedDirective) }
         return served
     }
 
@@ -239,15 +249,21 @@ package struct ExchangeMachine: Sendable {
 
     /// Whether the operator's permission to use stale responses covers this one: the origin and the caller do not forbid it.
     private func mayStandIn(_ stored: StoredResponse, _ reuse: Reuse) -> Bool {
-        preference != .networkOnly && stored.head.status.code < 400 && reuse.staleUse == .allowed
-            && !stored.head.isInvalidated
+        // What an operator lifted is lifted for an origin that cannot be reached, and this one can.
+        preference != .networkOnly && stored.head.status.code < 400 && reuse.staleUse(isOffline: false) == .allowed
+            && reuse.liftedDirective == nil && !stored.head.isInvalidated
     }
+
+    /// Whether the stored response may be used as stale as it is, as far as the mode says.
+    private func staleUse(_ reuse: Reuse) -> Reuse.StaleUse { reuse.staleUse(isOffline: mode == .offline) }
 
     /// Fresh, but for longer than the share of its lifetime that the operator set.
     private func isToBeRefreshed(_ stored: StoredResponse, _ reuse: Reuse) -> Bool {
-        guard let eagerRefresh, stored.head.explicitExpiry == nil else { return false }
+        let share =
+            rules.map { $0.settings(for: stored.head.fields).eagerRefresh.resolved(eagerRefresh) } ?? eagerRefresh
+        guard let share, stored.head.explicitExpiry == nil else { return false }
         let freshness = reuse.freshness
-        return Double(freshness.age.milliseconds) >= Double(freshness.lifetime.milliseconds) * eagerRefresh
+        return Double(freshness.age.milliseconds) >= Double(freshness.lifetime.milliseconds) * share
             && !policy.isImmutable(stored.head)
     }
 
@@ -256,9 +272,7 @@ package struct ExchangeMachine: Sendable {
     /// - Returns: that request, and what is sent for it.
     package func refresh(of stored: StoredResponse) -> (presented: HTTPRequest, fetch: Fetch) {
         var request = request
-        for name in [HTTPField.Name.ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince, .ifRange, .range] {
-            request.headerFields[fields: name] = []
-        }
+        request.headerFields.removeConditionsAndRanges()
         let conditional = request.method.isSafe ? policy.validationRequest(for: stored.head, request: request) : nil
         let fetch = Fetch(
             request: conditional ?? request,
@@ -276,16 +290,24 @@ package struct ExchangeMachine: Sendable {
         _ reuse: Reuse,
         isOriginAway: Bool = false
     ) -> Serve? {
-        let isFresh =
-            switch reuse.decision {
-            case .fresh, .staleAllowed, .staleWhileRevalidate: true
-            case .validate: false
-            }
-        // An old error is no answer, however much its fields allow: a stale success is what the network's absence excuses.
-        guard isFresh || (reuse.staleUse == .allowed && stored.head.status.code < 400) else { return nil }
+        let use = staleUse(reuse)
+        var isLifted = false
+        switch reuse.decision {
+        case .fresh, .staleWhileRevalidate: break
+        case .staleAllowed:
+            // The request's wish does not go beyond the operator's limit where no origin is asked.
+            guard use == .allowed else { return nil }
+        case .validate:
+            // An old error is no answer, however much its fields allow: a stale success is what the network's absence excuses.
+            guard use == .allowed, stored.head.status.code < 400 else { return nil }
+            isLifted = reuse.liftedDirective != nil
+            // An origin that may be there still is asked, as the directive wants it.
+            guard !isLifted || isOriginAway || preference == .storedOnly else { return nil }
+        }
         var served = serve(stored, reuse)
         // A fresh response needs no excuse; a stale one says that the network is away.
         if isOriginAway || mode == .offline, reuse.decision != .fresh { served.outcome.detail = .offline }
+        if isLifted { served.lift(reuse.liftedDirective) }
         return served
     }
 
@@ -342,16 +364,29 @@ package struct ExchangeMachine: Sendable {
     }
 
     private func staleForbidden(by directive: String, cause: (any Error)?) -> ExchangeError {
-        ExchangeError(
+        let why =
+            directive.hasPrefix("stale.")
+            ? "it is staler than '\(directive)' allows"
+            : "'\(directive)'\(directive == "cookie" ? ": it was made for others" : "")"
+        return ExchangeError(
             code: .staleForbidden,
             message:
                 "The stored response for '\(request.redactedTarget)' may not be used without validation "
-                + "('\(directive)'\(directive == "cookie" ? ": it was made for others" : "")), "
+                + "(\(why)), "
                 + "and the origin \(cause == nil ? "may not be asked" : "could not be reached").",
             status: 504,
             outcome: CacheOutcome(forward: .stale, detail: .offline),
             cause: cause
         )
+    }
+}
+
+extension ExchangeMachine.Serve {
+    /// Says that a directive that forbids this did not count.
+    fileprivate mutating func lift(_ directive: String?) {
+        guard let directive else { return }
+        liftedDirective = directive
+        outcome.detail = .despite(directive)
     }
 }
 
