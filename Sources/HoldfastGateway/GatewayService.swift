@@ -56,17 +56,25 @@ struct GatewayService: Sendable {
     ) async throws -> CacheRequest {
         guard head.target != "*" else { throw Refused(problem: .asterisk) }
         let fields = try forwardedFields(head)
-        let isPreserving = configuration.preservesHost && head.authority != nil
-        let origin = configuration.origin
+        guard let choice = configuration.routes.choose(authority: head.authority, target: head.target) else {
+            throw Refused(problem: .noRoute(head.authority))
+        }
+        let isPreserving = choice.route.preservesHost && head.authority != nil
+        let origin = choice.route.origin
         var request = CacheRequest(
             head: HTTPRequest(
                 method: head.method,
                 scheme: origin.scheme,
                 authority: isPreserving ? head.authority : origin.authority,
-                path: origin.pathPrefix + head.target,
+                path: choice.path,
                 headerFields: fields
             )
         )
+        if configuration.routes.areAmbiguous, let target = TargetURI(request: request.head),
+            configuration.routes.endpoint(for: target) != choice.route.endpoint
+        {
+            throw Refused(problem: .misdirected(head.authority))
+        }
         request.head.headerFields.append(
             HTTPField(name: .viaGateway, value: "1.\(head.minorVersion) \(configuration.pseudonym)")
         )
@@ -179,6 +187,31 @@ extension Problem {
         detail: "'Max-Forwards: 0' asks this gateway itself, which describes no resources of its own.",
         outcome: CacheOutcome(detail: CacheOutcome.Detail("refused"))
     )
+
+    /// - Parameter host: as the client names it.
+    fileprivate static func noRoute(_ host: String?) -> Problem {
+        Problem(
+            code: "no-route",
+            title: "No route leads there",
+            status: 404,
+            detail:
+                "No route of this gateway takes this path \(host.map { "on '\($0)'" } ?? "without a host"). Nothing was forwarded.",
+            outcome: CacheOutcome(detail: CacheOutcome.Detail("no-route"))
+        )
+    }
+
+    /// - Parameter host: as the client names it.
+    fileprivate static func misdirected(_ host: String?) -> Problem {
+        Problem(
+            code: "misdirected",
+            title: "The request is one of another route's",
+            status: 421,
+            detail:
+                "With its host\(host.map { " '\($0)'" } ?? "") preserved, this request cannot be told from one to another origin. "
+                + "Nothing was forwarded.",
+            outcome: CacheOutcome(detail: CacheOutcome.Detail("misdirected"))
+        )
+    }
 
     fileprivate static let asterisk = Problem(
         code: "asterisk",

@@ -132,7 +132,7 @@ struct Serve: AsyncParsableCommand {
             throw CommandFailure("The store's secret cannot be read. Look at the store with 'cache-dump stats'.")
         }
         var transportConfiguration = OriginTransport.Configuration()
-        transportConfiguration.origin = configuration.origin
+        transportConfiguration.routes = configuration.routes
         let transport = try OriginTransport(configuration: transportConfiguration, group: group, logger: logger)
         let engine = CacheEngine(
             store: store.responses,

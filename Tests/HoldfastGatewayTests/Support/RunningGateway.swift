@@ -28,7 +28,7 @@ struct RunningGateway: Sendable {
         var configuration = GatewayConfiguration(origin: try GatewayOrigin(origin), port: 0)
         configure(&configuration)
         var transportConfiguration = OriginTransport.Configuration()
-        transportConfiguration.origin = configuration.origin
+        transportConfiguration.routes = configuration.routes
         configureTransport(&transportConfiguration)
         let transport = try OriginTransport(configuration: transportConfiguration, group: group, logger: logger)
         let store = InMemoryResponseStore()
