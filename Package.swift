@@ -122,7 +122,9 @@ let package = Package(
         .executableTarget(
             name: "holdfast-cli",
             dependencies: [
-                "CommandLineSupport", "Holdfast", "HoldfastGateway", argumentParser, logging, nioCore, nioPosix,
+                "CommandLineSupport", "Holdfast", "HoldfastConfiguration", "HoldfastGateway", argumentParser, logging,
+                nioCore,
+                nioPosix,
             ],
             swiftSettings: settings
         ),
