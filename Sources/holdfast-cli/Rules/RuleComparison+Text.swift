@@ -24,7 +24,7 @@ extension RuleComparison {
             )
         }
         var keys = "looked up under another key; 'holdfast rules apply' moves them"
-        if summary.superseded > 0 { keys += " (\(summary.superseded) of the store give way to newer ones)" }
+        if summary.superseded > 0 { keys += "; \(summary.superseded) give way to newer ones there" }
         row("key", counts.keys, keys)
         row("lifetime", counts.lifetimes, "fresh for longer or shorter")
         row("staleness", counts.stalenesses, "used for longer or shorter after that")

@@ -30,7 +30,7 @@ struct RuleComparison {
     }
 
     /// A configuration.
-    enum Side: String, Encodable {
+    enum Side: String, Encodable, Hashable {
         case old, new
     }
 
@@ -209,11 +209,13 @@ struct RuleComparison {
     private struct Decisions {
         var old: [RuleDecision]
         var new: [RuleDecision]
+        private let rules: [Side: RuleSet]
 
         init(_ stored: StoredResponse, _ filing: StoredFiling, old: RuleSet, new: RuleSet) {
             let contentType = stored.head.fields[.contentType]
             self.old = old.decisions(for: filing.request, contentType: contentType)
             self.new = new.decisions(for: filing.request, contentType: contentType)
+            rules = [.old: old, .new: new]
         }
 
         /// Those of the new rules that have a say in some settings.
@@ -233,7 +235,14 @@ struct RuleComparison {
 
         private func named(_ decisions: [RuleDecision], _ side: Side) -> Set<RuleName> {
             if decisions.isEmpty { return [RuleName(side: side)] }
-            return Set(decisions.map { RuleName(side: side, rule: $0.rule) })
+            return Set(decisions.map { RuleName(side: side, rule: $0.rule, line: line(of: $0.rule, side)) })
+        }
+
+        /// The line on which a rule begins; that of a setting would tell its settings apart.
+        private func line(of name: String, _ side: Side) -> Int? {
+            let rules = rules[side]?.rules ?? []
+            let index = rules.indices.first { (rules[$0].name ?? "rule \($0 + 1)") == name }
+            return index.flatMap { rules[$0].location?.line }
         }
     }
 }
