@@ -6,7 +6,8 @@ extension CacheEngine {
     /// Takes a request to the origin past the store: a method or a request that no stored response may answer.
     ///
     /// A success of an unsafe method invalidates what is stored for its target, before the caller sees the answer. RFC 9111 §4.4
-    func forward(_ request: CacheRequest, to target: TargetURI) async throws -> CacheResponse {
+    func forward(_ prepared: PreparedRequest) async throws -> CacheResponse {
+        let (request, target, mode, policy) = (prepared.request, prepared.target, prepared.mode, prepared.policy)
         let reason: CacheOutcome.ForwardReason = request.isKeyed ? .bypass : .method
         guard mode != .offline, request.preference != .storedOnly, !policy.isOnlyIfCached(request.head) else {
             throw ExchangeError(
@@ -20,9 +21,9 @@ extension CacheEngine {
         let response: TransportResponse
         do {
             let origin = Origin(target)
-            try await enter(origin)
+            try await enter(origin, within: prepared.hardTimeout(options))
             defer { origins.leave(origin) }
-            response = try await send(request.sending(request.head), to: origin, probe: nil)
+            response = try await send(prepared.sending(), to: origin, for: prepared, isProbed: false)
         } catch let overload as OriginRegistry.Overload {
             throw ExchangeError.overloaded(request.head, overload, options)
         } catch {
@@ -41,7 +42,7 @@ extension CacheEngine {
             throw refusal
         }
         if !request.isContentKeyed {
-            await invalidate(after: response.head, to: request.head, target)
+            await invalidate(after: response.head, to: prepared)
         }
         return CacheResponse(
             head: response.head,
@@ -57,8 +58,18 @@ extension CacheEngine {
 
     /// Invalidates what a success of an unsafe method may have changed, before its caller sees the answer: the target, what `Location` and
     /// `Content-Location` name, and the groups it names itself. RFC 9111 §4.4, RFC 9875 §3
-    private func invalidate(after response: HTTPResponse, to request: HTTPRequest, _ target: TargetURI) async {
-        let targets = policy.invalidatedTargets(by: response, to: request, target: target)
+    private func invalidate(after response: HTTPResponse, to prepared: PreparedRequest) async {
+        let (request, target) = (prepared.request.head, prepared.target)
+        var targets = policy.invalidatedTargets(by: response, to: request, target: target)
+        if rules != nil, !targets.isEmpty {
+            // Both as it came and as it was sent, and each as it is keyed.
+            targets.append(prepared.presentedTarget)
+            var keyed: [TargetURI] = []
+            for target in targets.flatMap({ keyedTargets(of: $0, like: request) }) where !keyed.contains(target) {
+                keyed.append(target)
+            }
+            targets = keyed
+        }
         var scopes = targets.map(InvalidationScope.target)
         if options.usesNoVarySearch {
             // By their tag, because rules are known per partition, and the responses of all partitions are concerned.
