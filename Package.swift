@@ -239,8 +239,8 @@ let package = Package(
         .testTarget(
             name: "HoldfastGatewayTests",
             dependencies: [
-                "HoldfastGateway", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "HoldfastTesting", httpTypes,
-                nioCore, nioPosix, nioSSL, logging,
+                "HoldfastGateway", "HoldfastConfiguration", "HTTPCacheSemantics", "HTTPCache", "OfflineStore",
+                "HoldfastTesting", httpTypes, nioCore, nioPosix, nioSSL, logging,
             ],
             swiftSettings: settings
         ),

@@ -93,7 +93,7 @@ struct GatewayService: Sendable {
                 HTTPResponse(status: interim.status, headerFields: ForwardedFields.ofResponse(interim.headerFields))
             )
         }
-        request.body = try await body(of: head, content, sink)
+        request.body = try await body(of: request.head, content, sink)
         return request
     }
 
@@ -109,12 +109,12 @@ struct GatewayService: Sendable {
     }
 
     private func body(
-        of head: RequestHead,
+        of request: HTTPRequest,
         _ content: BodyStream?,
         _ sink: some ResponseSink
     ) async throws -> RequestBody? {
         guard let content else { return nil }
-        switch head.method.rawValue {
+        switch request.method.rawValue {
         case "GET", "HEAD", "TRACE":
             // RFC 9110 §9.3.1 gives it no meaning: an origin that reads it would answer for a key that does not tell.
             sink.discardContent()
@@ -122,7 +122,10 @@ struct GatewayService: Sendable {
         case "QUERY":
             return try await content.keyed(upTo: configuration.keyedContentLimit)
         default:
-            return content.length == 0 ? .buffer(ByteBuffer()) : .stream(content)
+            if content.length == 0 { return .buffer(ByteBuffer()) }
+            // A rule may want it in the key; else it passes as it comes.
+            guard engine.mayKeyContent(of: request) else { return .stream(content) }
+            return try await content.keyed(upTo: configuration.keyedContentLimit)
         }
     }
 

@@ -14,7 +14,7 @@ public struct GatewayConfiguration: Sendable {
     public var maximumConnections = 10_000
     /// See ``MessageLimits``; for requests.
     public var messageLimits = MessageLimits()
-    /// Octets of a QUERY's content that are read into memory, to be part of the key; longer content passes through. 1 MiB
+    /// Octets of content that are read into memory, to be part of the key: a QUERY's, and a POST's where a rule says so. Longer content passes through. 1 MiB
     public var keyedContentLimit = 1 << 20
     /// Octets of content that nobody wants (a GET's, or behind an early answer) that are read so that the connection stays. 1 MiB
     public var discardedContentLimit = 1 << 20

@@ -26,6 +26,12 @@ public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
         self.port = Int(port)
     }
 
+    /// An address as it is listened on: the host is not looked at.
+    public init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
     /// `host:port`, an IPv6 address in brackets.
     public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }
