@@ -6,12 +6,14 @@ import OfflineStore
 //
 //   store-worker load FOLDER SEED COUNT LANES BUDGET [MODE AT]   a seeded workload; one line before and after each operation
 //   store-worker sweep FOLDER SEED MODE ERROR LENGTH FROM STRIDE LIMIT   the tour again and again, each time with a fault at another file operation
+//   store-worker revise FOLDER MODE AT   other keys for what is stored
 //
-// MODE is 'kill', 'torn' or 'cut' with 'load', 'error' or 'short' with 'sweep'.
+// MODE is 'kill', 'torn' or 'cut' with 'load', 'error' or 'short' with 'sweep', any of them but 'short', or 'none', with 'revise'.
 
 let words = Array(CommandLine.arguments.dropFirst())
 switch words.first {
 case "load": await Load(words)?.run()
 case "sweep": await Sweep(words)?.run()
+case "revise": await Revise(words)?.run()
 default: Line.write("usage: see Tests/StoreWorker/main.swift")
 }

@@ -10,7 +10,7 @@ import HTTPTypes
 struct SearchRules {
     let engine: CacheEngine
 
-    private static let method = HTTPRequest.Method(rawValue: "NO-VARY-SEARCH")
+    static let method = HTTPRequest.Method(rawValue: "NO-VARY-SEARCH")
 
     /// The keys under which equivalent queries are stored, each with the rule by which they are equivalent: none where no rule is known, or it
     /// changes nothing.

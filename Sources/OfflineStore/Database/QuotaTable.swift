@@ -75,7 +75,8 @@ struct QuotaTable: Sendable {
     /// Whether a tag is one of the store's own, to be shown to nobody.
     static func isInternal(_ octets: some Collection<UInt8>) -> Bool { octets.first == originMark }
 
-    private static func originTag(_ target: TargetURI) -> [UInt8] {
+    /// The name of an origin's tag, whether it has a quota or not.
+    static func originTag(_ target: TargetURI) -> [UInt8] {
         [originMark] + Array("\(target.scheme)://\(target.authority)".utf8)
     }
 

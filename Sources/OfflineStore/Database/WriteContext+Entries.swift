@@ -98,13 +98,17 @@ extension WriteContext {
 
     /// Removes what a draft takes the place of, and variants beyond the limit for one key.
     ///
-    /// - Returns: whether what it takes the place of was pinned: then it is too; and whether the key has other variants.
-    private func replace(_ draft: EntryDraft, except id: Int64? = nil) throws -> (wasPinned: Bool, hasOthers: Bool) {
-        if state.filter?.mayContain(draft.keyHash) == false { return (false, false) }
+    /// - Returns: whether what it takes the place of was pinned: then it is too; whether the key has other variants; and how many were removed
+    ///   that had its place.
+    func replace(_ draft: EntryDraft, except id: Int64? = nil) throws -> (
+        wasPinned: Bool, hasOthers: Bool, count: Int
+    ) {
+        if state.filter?.mayContain(draft.keyHash) == false { return (false, false, 0) }
         var replaced: [EntryPlace] = []
         var others: [(place: EntryPlace, recency: Int64)] = []
         var wasPinned = false
         var hasOthers = false
+        var count = 0
         let statement = try connection.prepare(
             """
             SELECT id, body_id, body_length, key, variant, is_pinned, recency, sequence, \(PendingInvalidation.state)
@@ -121,6 +125,7 @@ extension WriteContext {
             } else if statement.withOctets(4, { $0.elementsEqual(draft.variant) }) {
                 replaced.append(EntryPlace(statement))
                 wasPinned = wasPinned || statement.flag(5)
+                count += 1
             } else {
                 hasOthers = true
                 if !statement.flag(5) { others.append((EntryPlace(statement), statement.integer(6))) }
@@ -132,6 +137,6 @@ extension WriteContext {
             replaced += others.sorted { $0.recency < $1.recency }.prefix(excess).map(\.place)
         }
         for place in replaced { try remove(place) }
-        return (wasPinned, hasOthers)
+        return (wasPinned, hasOthers, count)
     }
 }

@@ -85,6 +85,9 @@ final class WriteContext {
         if let object { objectRemoved = object }
     }
 
+    /// Responses with a smaller sequence number count as invalidated, as of this point of the transaction.
+    var currentFloor: Int64 { responseFloor ?? state.responseFloor.load(ordering: .acquiring) }
+
     /// Entries of a kind with a smaller sequence number count as not there, as of this point of the transaction.
     func removalFloor(_ kind: EntryKind) -> Int64 {
         switch kind {
@@ -152,6 +155,8 @@ final class WriteContext {
         state.mayHavePending.store(true, ordering: .releasing)
         invalidatesEntries = true
     }
+    /// Notes that octets of a row are gone, which the log may still hold.
+    func noteRemovedContent() { removesContent = true }
     func noteBeyondQuota(_ tag: TagName) { tagsBeyondQuota.append(tag) }
 
     /// Somebody reads a body that was to be removed: its octets cannot be had until the reader ends.

@@ -1,0 +1,262 @@
+import HTTPCache
+import HTTPCacheSemantics
+
+/// Responses under other keys: the row changes, and its number and its body stay.
+extension WriteContext {
+    /// What revising one response came to.
+    struct Revised: Sendable {
+        /// From one key to another, or to another variant of the same.
+        struct Move: Sendable {
+            var from: CacheKey
+            var to: CacheKey
+            var tags: [String]
+        }
+
+        var summary = RevisionSummary()
+        var move: Move?
+    }
+
+    /// A row as it is before it is revised.
+    private struct Original {
+        var place: EntryPlace
+        var keyHash: Int64
+        var key: CacheKey
+        var variant: [UInt8]
+        /// As it stands in the row, without what the row beside it says.
+        var head: StoredResponseHead
+        var isInvalidated: Bool
+        var isUsableStale: Bool
+        var isPinned: Bool
+        var storedAt: Int64
+        var expiresAt: Int64
+        var isDamaged: Bool
+
+        var response: StoredResponse {
+            var head = head
+            head.isInvalidated = head.isInvalidated || isInvalidated
+            return StoredResponse(
+                id: place.id,
+                key: key,
+                head: head,
+                bodyID: place.bodyID,
+                bodyLength: place.bodyLength,
+                storedAt: Timestamp(milliseconds: storedAt),
+                content: ResidentContent(body: nil, freshUntil: Timestamp(milliseconds: expiresAt))
+            )
+        }
+    }
+
+    private enum Reading {
+        case gone
+        case unreadable(EntryPlace)
+        case whole(Original)
+    }
+
+    /// Files a response as it is to be filed from now on.
+    func revise(_ id: Int64, _ revising: CacheManager.Revising) throws -> Revised {
+        var revised = Revised()
+        let original: Original
+        switch try read(id) {
+        case .gone: return revised
+        case .unreadable(let place):
+            try remove(place)
+            revised.summary.damaged = 1
+            return revised
+        case .whole(let whole): original = whole
+        }
+        revised.summary.examined = 1
+        guard let revision = revising(original.response) else { return revised }
+        let draft = try draft(original, revision)
+        if draft.key != original.key.bytes || draft.variant != original.variant || changesHead(original, revision) {
+            let tags = draft.tags.filter { !QuotaTable.isInternal($0.octets) }
+            revised.move = Revised.Move(
+                from: original.key,
+                to: revision.key,
+                tags: tags.map { String(decoding: $0.octets, as: UTF8.self) }
+            )
+            if try isSuperseded(original, draft) {
+                revised.summary.superseded = 1
+            } else {
+                revised.summary.moved = 1
+                revised.summary.superseded = try move(original, draft)
+            }
+        } else if draft.expiresAt != original.expiresAt || draft.isUsableStale != original.isUsableStale {
+            try connection.run(
+                "UPDATE entry SET expires_at = ?2, is_usable_stale = ?3 WHERE id = ?1",
+                id,
+                draft.expiresAt,
+                draft.isUsableStale ? 1 : 0
+            )
+            noteChange(.changed(original.keyHash))
+            revised.summary.reindexed = 1
+        }
+        return revised
+    }
+
+    /// Fields that select nothing may be stored, too: they are to go as well.
+    private func changesHead(_ original: Original, _ revision: ResponseRevision) -> Bool {
+        revision.selectingFields.map { $0 != original.head.selectingFields } ?? false
+    }
+
+    private func read(_ id: Int64) throws -> Reading {
+        let statement = try connection.prepare(
+            """
+            SELECT id, body_id, body_length, kind, key_hash, key, variant, sequence, is_invalidated, is_usable_stale, is_pinned,
+                stored_at, expires_at, head, is_damaged, \(PendingInvalidation.state)
+            FROM entry WHERE id = ?1
+            """
+        )
+        defer { statement.reset() }
+        statement.bind(1, id)
+        guard try statement.step(), statement.integer(3) == EntryKind.response.rawValue,
+            isThere(.response, sequence: statement.integer(7), pending: statement.integer(15))
+        else { return .gone }
+        let place = EntryPlace(statement)
+        let keyHash = statement.integer(4)
+        let binding = HeadBinding(
+            entryID: place.id,
+            keyHash: keyHash,
+            bodyID: place.bodyID,
+            bodyLength: place.bodyLength
+        )
+        guard let key = CacheKey(bytes: statement.octets(5)),
+            let head = StoredHeadCodec.decode(statement.octets(13), binding: binding)
+        else { return .unreadable(place) }
+        return .whole(
+            Original(
+                place: place,
+                keyHash: keyHash,
+                key: key,
+                variant: statement.octets(6),
+                head: head,
+                isInvalidated: statement.flag(8) || statement.integer(7) < currentFloor
+                    || PendingInvalidation(statement.integer(15)) == .marked,
+                isUsableStale: statement.flag(9),
+                isPinned: statement.flag(10),
+                storedAt: statement.integer(11),
+                expiresAt: statement.integer(12),
+                isDamaged: statement.flag(14) || state.damage.contains(id)
+            )
+        )
+    }
+
+    /// The row as it is to be.
+    private func draft(_ original: Original, _ revision: ResponseRevision) throws -> EntryDraft {
+        var head = original.head
+        if let fields = revision.selectingFields { head.selectingFields = fields }
+        let place = original.place
+        let target = revision.key.components.target
+        let keyHash = state.hash(revision.key.bytes, .responseKey)
+        return EntryDraft(
+            id: place.id,
+            kind: .response,
+            keyHash: keyHash,
+            key: revision.key.bytes,
+            variant: VariantKey.octets(of: head),
+            targetHash: state.hash(target.canonicalBytes, .target),
+            isInvalidated: original.isInvalidated,
+            isUsableStale: revision.isUsableStale ?? original.isUsableStale,
+            storedAt: original.storedAt,
+            expiresAt: revision.freshUntil?.milliseconds ?? original.expiresAt,
+            bodyLength: place.bodyLength,
+            head: StoredHeadCodec.encode(
+                head,
+                binding: HeadBinding(
+                    entryID: place.id,
+                    keyHash: keyHash,
+                    bodyID: place.bodyID,
+                    bodyLength: place.bodyLength
+                )
+            ),
+            tags: try tags(of: place.id, from: original.key.components.target, to: target)
+        )
+    }
+
+    /// The tags it has; the store's own one for its origin is that of the new one.
+    private func tags(of id: Int64, from: TargetURI, to target: TargetURI) throws -> [TagName] {
+        let tags = try self.tags(of: id)
+        guard from.originBytes != target.originBytes else { return tags }
+        return tags.map { tag in
+            guard QuotaTable.isInternal(tag.octets) else { return tag }
+            let octets = QuotaTable.originTag(target)
+            return TagName(octets: octets, hash: state.hash(octets, .tag))
+        }
+    }
+
+    /// Removes a response whose place another has that was received after it.
+    ///
+    /// - Returns: `false` when there is none: it is still there.
+    private func isSuperseded(_ original: Original, _ draft: EntryDraft) throws -> Bool {
+        let statement = try connection.prepare(
+            """
+            SELECT id, body_id, body_length, key, variant, head, sequence, is_damaged, \(PendingInvalidation.state)
+            FROM entry WHERE key_hash = ?1 AND kind = 0 AND id <> ?2
+            """
+        )
+        statement.bind(1, draft.keyHash)
+        statement.bind(2, draft.id)
+        var newer: Int64?
+        while newer == nil, try statement.step() {
+            guard statement.withOctets(3, { $0.elementsEqual(draft.key) }),
+                statement.withOctets(4, { $0.elementsEqual(draft.variant) }),
+                isThere(.response, sequence: statement.integer(6), pending: statement.integer(8)), !statement.flag(7)
+            else { continue }
+            let place = EntryPlace(statement)
+            let binding = HeadBinding(
+                entryID: place.id,
+                keyHash: draft.keyHash,
+                bodyID: place.bodyID,
+                bodyLength: place.bodyLength
+            )
+            guard let head = StoredHeadCodec.decode(statement.octets(5), binding: binding) else { continue }
+            let isNewer = (head.responseTime, place.id) > (original.head.responseTime, original.place.id)
+            if isNewer || original.isDamaged { newer = place.id }
+        }
+        statement.reset()
+        guard let newer else { return false }
+        if original.isPinned {
+            try connection.run("UPDATE entry SET is_pinned = 1 WHERE id = ?1", newer)
+            noteChange(.changed(draft.keyHash))
+        }
+        try remove(original.place)
+        return true
+    }
+
+    /// Gives a response its new place.
+    ///
+    /// It takes the latest number of the sequence, and what was invalidated is marked: an unfinished invalidation of a prefix is about the keys that
+    /// there were, and is not asked about the new one.
+    ///
+    /// - Returns: how many it took the place of.
+    private func move(_ original: Original, _ draft: EntryDraft) throws -> Int {
+        let replaced = try replace(draft, except: draft.id)
+        try setTags(draft.tags, of: draft.id, size: draft.size)
+        let statement = try connection.prepare(
+            """
+            UPDATE entry SET key_hash = ?2, key = ?3, variant = ?4, target_hash = ?5, sequence = ?6, is_invalidated = ?7,
+                is_usable_stale = ?8, is_pinned = ?9, expires_at = ?10, size = ?11, head = ?12 WHERE id = ?1
+            """
+        )
+        statement.bind(1, draft.id)
+        statement.bind(2, draft.keyHash)
+        statement.bind(3, draft.key)
+        statement.bind(4, draft.variant)
+        statement.bind(5, draft.targetHash)
+        statement.bind(6, lastSequence)
+        statement.bind(7, draft.isInvalidated)
+        statement.bind(8, draft.isUsableStale)
+        statement.bind(9, original.isPinned || replaced.wasPinned)
+        statement.bind(10, draft.expiresAt)
+        statement.bind(11, draft.size)
+        statement.bind(12, draft.head)
+        try statement.run()
+        noteRemovedContent()
+        state.filter?.insert(draft.keyHash)
+        if draft.keyHash != original.keyHash {
+            if state.filter?.noteRemoval() == true, memory.filterCursor == nil { memory.filterCursor = .min }
+            noteChange(.changed(original.keyHash))
+        }
+        noteChange(.changed(draft.keyHash))
+        return replaced.count
+    }
+}

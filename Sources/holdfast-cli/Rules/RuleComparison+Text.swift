@@ -1,0 +1,107 @@
+import Holdfast
+
+extension RuleComparison {
+    /// For people.
+    ///
+    /// - Parameters:
+    ///   - old: the file's path.
+    ///   - new: the file's path.
+    func text(old: String, new: String) -> [String] {
+        let counts = summary.counts
+        var lines = [
+            "\(summary.changed) of \(summary.examined) stored responses change when '\(new)' takes the place of '\(old)'. "
+                + "Nothing has been changed."
+        ]
+        if summary.damaged > 0 {
+            lines.append("\(summary.damaged) could not be read; see 'cache-dump verify'.")
+        }
+        if summary.changed > 0 { lines.append("") }
+        func row(_ name: String, _ count: Int, _ meaning: String) {
+            guard count > 0 else { return }
+            let number = "\(count)"
+            lines.append(
+                "  \(name)\(Self.spaces(11 - name.count))\(Self.spaces(8 - number.count))\(number)  \(meaning)"
+            )
+        }
+        var keys = "looked up under another key; 'holdfast rules apply' moves them"
+        if summary.superseded > 0 { keys += "; \(summary.superseded) give way to newer ones there" }
+        row("key", counts.keys, keys)
+        row("lifetime", counts.lifetimes, "fresh for longer or shorter")
+        row("staleness", counts.stalenesses, "used for longer or shorter after that")
+        row("passed by", counts.passedBy, "no longer looked up")
+        row("untold", counts.untold, "what it depends on is not stored; they stay where they are")
+        for change in changes {
+            lines.append("")
+            lines.append(Self.title(change))
+            for example in change.examples { lines += Self.text(example) }
+        }
+        return lines
+    }
+
+    private static func title(_ change: Change) -> String {
+        let counts = change.counts
+        let parts = [
+            ("key", counts.keys), ("lifetime", counts.lifetimes), ("staleness", counts.stalenesses),
+            ("passed by", counts.passedBy), ("untold", counts.untold),
+        ].filter { $0.1 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+        guard let rule = change.rule else { return "No rule of either: \(parts)" }
+        let name = rule.hasPrefix("rule ") ? rule : "rule '\(rule)'"
+        let line = change.line.map { " (line \($0))" } ?? ""
+        switch change.in {
+        case .new: return "By \(name)\(line): \(parts)"
+        case .old: return "Without the old \(name)\(line): \(parts)"
+        }
+    }
+
+    private static func text(_ example: Example) -> [String] {
+        var lines = ["  \(example.method) \(printable(example.url))"]
+        if let url = example.newURL { lines.append("      key        \(printable(url))") }
+        if example.isOtherVariant == true { lines.append("      key        another variant: other fields select it") }
+        if let lifetime = example.lifetimeSeconds {
+            lines.append("      lifetime   \(seconds(lifetime.new)) instead of \(seconds(lifetime.old))")
+        }
+        if let staleness = example.staleness, let old = staleness.old, let new = staleness.new {
+            func changed<Value: Equatable>(_ name: String, _ old: Value, _ new: Value, _ show: (Value) -> String) {
+                if old != new { lines.append("      staleness  \(name): \(show(new)) instead of \(show(old))") }
+            }
+            changed("forbidden by", old.forbiddenBy, new.forbiddenBy) { $0 ?? "nothing" }
+            changed("normal", old.normal, new.normal) { $0.map { seconds(Double($0)) } ?? "unlimited" }
+            changed("offline", old.offline, new.offline) { $0.map { seconds(Double($0)) } ?? "unlimited" }
+            changed("on error", old.onError, new.onError) { $0.map { seconds(Double($0)) } ?? "as it says itself" }
+            changed("while revalidated", old.whileRevalidate, new.whileRevalidate) {
+                $0.map { seconds(Double($0)) } ?? "as it says itself"
+            }
+        }
+        if example.isPassedBy == true { lines.append("      passed by") }
+        if let untold = example.untold {
+            let words = untold.map { unknown in
+                switch unknown {
+                case .principal: "whose it is"
+                case .parameters: "which parameters it was asked for with"
+                case .fields: "which fields it was asked for with"
+                }
+            }
+            lines.append("      untold     \(words.joined(separator: ", "))")
+        }
+        return lines
+    }
+
+    private static func seconds(_ value: Double?) -> String {
+        guard let value, value < 9e15 else { return "unlimited" }
+        return value == value.rounded() ? "\(Int64(value)) s" : "\(value) s"
+    }
+
+    private static func spaces(_ count: Int) -> String { String(repeating: " ", count: max(0, count)) }
+
+    /// Text that cannot disturb a terminal.
+    private static func printable(_ text: String) -> String {
+        text.unicodeScalars.reduce(into: "") { result, scalar in
+            let category = scalar.properties.generalCategory
+            if category == .control || category == .format {
+                result += "\\u{\(String(scalar.value, radix: 16))}"
+            } else {
+                result.unicodeScalars.append(scalar)
+            }
+        }
+    }
+}

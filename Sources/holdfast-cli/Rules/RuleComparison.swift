@@ -1,0 +1,260 @@
+import Holdfast
+import HoldfastConfiguration
+
+/// What becomes of stored responses when one configuration takes the place of another: counted by the rules that decide it.
+struct RuleComparison {
+    /// One rule, and what it changes.
+    struct Change: Encodable {
+        let kind = "rule"
+        /// `nil` where no rule decides.
+        var rule: String?
+        /// Whose rule it is.
+        var `in`: Side
+        var line: Int?
+        var counts = Counts()
+        var examples: [Example] = []
+
+        private enum CodingKeys: String, CodingKey {
+            case kind, rule, `in`, line, examples
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(kind, forKey: .kind)
+            try container.encodeIfPresent(rule, forKey: .rule)
+            try container.encode(`in`, forKey: .in)
+            try container.encodeIfPresent(line, forKey: .line)
+            try container.encode(examples, forKey: .examples)
+            try counts.encode(to: encoder)
+        }
+    }
+
+    /// A configuration.
+    enum Side: String, Encodable, Hashable {
+        case old, new
+    }
+
+    /// Responses, by what changes about them.
+    struct Counts: Encodable {
+        var keys = 0
+        var lifetimes = 0
+        var stalenesses = 0
+        var passedBy = 0
+        var untold = 0
+    }
+
+    /// All of them together.
+    struct Summary: Encodable {
+        let kind = "summary"
+        /// Responses that were looked at.
+        var examined = 0
+        /// Those about which anything changes.
+        var changed = 0
+        /// Those that meet another one, received later, under their new key.
+        var superseded = 0
+        /// Those that could not be read.
+        var damaged = 0
+        var counts = Counts()
+
+        private enum CodingKeys: String, CodingKey {
+            case kind, examined, changed, superseded, damaged
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(kind, forKey: .kind)
+            try container.encode(examined, forKey: .examined)
+            try container.encode(changed, forKey: .changed)
+            try container.encode(superseded, forKey: .superseded)
+            try container.encode(damaged, forKey: .damaged)
+            try counts.encode(to: encoder)
+        }
+    }
+
+    /// One stored response, with what changes about it.
+    struct Example: Encodable {
+        struct Pair<Value: Encodable>: Encodable {
+            var old: Value?
+            var new: Value?
+        }
+
+        var method: String
+        /// As it is stored, its secrets replaced.
+        var url: String
+        /// As it would be looked up, where that is different.
+        var newURL: String?
+        /// Other selecting fields tell its variants apart.
+        var isOtherVariant: Bool?
+        /// Seconds; `nil` for ever.
+        var lifetimeSeconds: Pair<Double>?
+        var staleness: Pair<StoredFiling.Staleness>?
+        var isPassedBy: Bool?
+        var untold: [StoredFiling.Unknown]?
+    }
+
+    private struct RuleName: Hashable {
+        var side: Side
+        var rule: String?
+        var line: Int?
+    }
+
+    private let old: HoldfastConfiguration.Configuration
+    private let new: HoldfastConfiguration.Configuration
+    private let policy: CachePolicy
+    private let exampleLimit: Int
+    private var byRule: [RuleName: Change] = [:]
+    /// Of keys and variants that were seen: a hash each, so that a large store takes little memory.
+    private var places: Set<Int> = []
+    private(set) var summary = Summary()
+
+    /// - Parameter exampleLimit: examples for each rule.
+    init(
+        old: HoldfastConfiguration.Configuration,
+        new: HoldfastConfiguration.Configuration,
+        policy: CachePolicy,
+        exampleLimit: Int
+    ) {
+        self.old = old
+        self.new = new
+        self.policy = policy
+        self.exampleLimit = exampleLimit
+    }
+
+    /// Those that change most first.
+    var changes: [Change] {
+        byRule.values.sorted {
+            ($1.counts.total, $0.line ?? 0, $0.rule ?? "") < ($0.counts.total, $1.line ?? 0, $1.rule ?? "")
+        }
+    }
+
+    mutating func addUnreadable() { summary.damaged += 1 }
+
+    /// Compares one response.
+    mutating func add(_ stored: StoredResponse) {
+        let usesNoVarySearch = new.options.usesNoVarySearch
+        guard
+            let before = StoredFiling(
+                stored,
+                rules: old.rules,
+                policy: policy,
+                usesNoVarySearch: old.options.usesNoVarySearch
+            ),
+            let after = StoredFiling(stored, rules: new.rules, policy: policy, usesNoVarySearch: usesNoVarySearch)
+        else { return }
+        summary.examined += 1
+        let variants = (VariantKey.octets(of: stored.head), VariantKey.octets(of: after.head))
+        if !places.insert([after.key.bytes, variants.1].hashValue).inserted { summary.superseded += 1 }
+        let unknowns = after.unknowns(since: before)
+        var example = Example(method: after.request.method.rawValue, url: stored.key.components.target.redacted)
+        var rules: [RuleName: Counts] = [:]
+        func count(_ count: WritableKeyPath<Counts, Int>, _ names: Set<RuleName>) {
+            summary.counts[keyPath: count] += 1
+            for name in names { rules[name, default: Counts()][keyPath: count] = 1 }
+        }
+        let decisions = Decisions(stored, before, old: old.rules, new: new.rules)
+        if after.key != stored.key || variants.0 != variants.1 {
+            if after.key != stored.key { example.newURL = after.key.components.target.redacted }
+            if variants.0 != variants.1 { example.isOtherVariant = true }
+            count(\.keys, decisions.deciding(Self.keySettings))
+        }
+        if before.freshUntil != after.freshUntil {
+            example.lifetimeSeconds = .init(old: Self.seconds(before.lifetime), new: Self.seconds(after.lifetime))
+            count(\.lifetimes, decisions.changing(Self.lifetimeSettings))
+        }
+        if before.staleness != after.staleness {
+            example.staleness = .init(old: before.staleness, new: after.staleness)
+            count(\.stalenesses, decisions.changing(Self.stalenessSettings))
+        }
+        if after.isPassedBy, !before.isPassedBy {
+            example.isPassedBy = true
+            count(\.passedBy, decisions.changing(Self.storingSettings))
+        }
+        if !unknowns.isEmpty {
+            example.untold = unknowns.sorted { $0.rawValue < $1.rawValue }
+            count(\.untold, decisions.changing(Self.unknownSettings))
+        }
+        if rules.isEmpty { return }
+        summary.changed += 1
+        for (name, counts) in rules {
+            var change = byRule[name] ?? Change(rule: name.rule, in: name.side, line: name.line)
+            change.counts.add(counts)
+            if change.examples.count < exampleLimit { change.examples.append(example) }
+            byRule[name] = change
+        }
+    }
+
+    private static func seconds(_ milliseconds: Int64) -> Double? {
+        milliseconds == .max ? nil : Double(milliseconds) / 1000
+    }
+
+    // MARK: Which rule
+
+    private static let keySettings: Set<String> = [
+        "normalize.sort-parameters", "normalize.drop-parameters", "normalize.accept-encoding", "ignore.parameters",
+        "ignore.fields",
+    ]
+    private static let lifetimeSettings: Set<String> = [
+        "freshness.lifetime", "freshness.default", "freshness.errors", "ignore.directives", "store.per",
+    ]
+    private static let stalenessSettings: Set<String> = [
+        "stale.while-revalidate", "stale.normal", "stale.on-error", "stale.offline", "stale.despite",
+        "ignore.directives", "store.per",
+    ]
+    private static let storingSettings: Set<String> = ["bypass", "store.methods", "store.statuses"]
+    private static let unknownSettings: Set<String> = [
+        "store.per", "ignore.parameters", "ignore.fields", "to-origin.remove", "to-origin.set",
+    ]
+
+    /// What rules decide for one response, before and after.
+    private struct Decisions {
+        var old: [RuleDecision]
+        var new: [RuleDecision]
+        private let rules: [Side: RuleSet]
+
+        init(_ stored: StoredResponse, _ filing: StoredFiling, old: RuleSet, new: RuleSet) {
+            let contentType = stored.head.fields[.contentType]
+            self.old = old.decisions(for: filing.request, contentType: contentType)
+            self.new = new.decisions(for: filing.request, contentType: contentType)
+            rules = [.old: old, .new: new]
+        }
+
+        /// Those of the new rules that have a say in some settings.
+        func deciding(_ settings: Set<String>) -> Set<RuleName> {
+            named(new.filter { settings.contains($0.setting) }, .new)
+        }
+
+        /// Those that say something else than before; else those that said something that nobody says any more.
+        func changing(_ settings: Set<String>) -> Set<RuleName> {
+            func said(_ decision: RuleDecision, _ decisions: [RuleDecision]) -> Bool {
+                decisions.contains { $0.setting == decision.setting && $0.value == decision.value }
+            }
+            let added = new.filter { settings.contains($0.setting) && !said($0, old) }
+            if !added.isEmpty { return named(added, .new) }
+            return named(old.filter { settings.contains($0.setting) && !said($0, new) }, .old)
+        }
+
+        private func named(_ decisions: [RuleDecision], _ side: Side) -> Set<RuleName> {
+            if decisions.isEmpty { return [RuleName(side: side)] }
+            return Set(decisions.map { RuleName(side: side, rule: $0.rule, line: line(of: $0.rule, side)) })
+        }
+
+        /// The line on which a rule begins; that of a setting would tell its settings apart.
+        private func line(of name: String, _ side: Side) -> Int? {
+            let rules = rules[side]?.rules ?? []
+            let index = rules.indices.first { (rules[$0].name ?? "rule \($0 + 1)") == name }
+            return index.flatMap { rules[$0].location?.line }
+        }
+    }
+}
+
+extension RuleComparison.Counts {
+    var total: Int { keys + lifetimes + stalenesses + passedBy + untold }
+
+    mutating func add(_ other: Self) {
+        keys += other.keys
+        lifetimes += other.lifetimes
+        stalenesses += other.stalenesses
+        passedBy += other.passedBy
+        untold += other.untold
+    }
+}

@@ -1,0 +1,82 @@
+import ArgumentParser
+import CommandLineSupport
+import Foundation
+import Holdfast
+import HoldfastConfiguration
+
+/// What both commands take.
+struct RuleOptions: ParsableArguments {
+    /// How output is written.
+    enum Format: String, ExpressibleByArgument, CaseIterable {
+        case text, json
+    }
+
+    /// What kind of cache has stored what is stored.
+    enum Kind: String, EnumerableFlag {
+        case shared, `private`
+
+        static func help(for value: Self) -> ArgumentHelp? {
+            switch value {
+            case .shared: "The store is a gateway's. Unless told otherwise it is where NEW has routes."
+            case .private: "The store is a library's, of one user. Unless told otherwise it is where NEW has no routes."
+            }
+        }
+    }
+
+    @Option(help: "The store's folder.")
+    var store: String
+
+    @Option(help: "For people (text), or for programs (json): one JSON object per line.")
+    var format = Format.text
+
+    @Flag(exclusivity: .exclusive)
+    var kind: Kind?
+
+    /// The policy of the cache that the store belongs to.
+    func policy(_ configuration: HoldfastConfiguration.Configuration) -> CachePolicy {
+        switch kind {
+        case .shared: CachePolicy(kind: .shared)
+        case .private: CachePolicy(kind: .private)
+        case nil: CachePolicy(kind: configuration.routes.isEmpty ? .private : .shared)
+        }
+    }
+
+    /// Reads a configuration; all that is wrong with it goes to standard error, one line for each.
+    ///
+    /// - Throws: `ExitCode` 1: a file is no command line, so it is not 64.
+    static func configuration(_ path: String) throws -> HoldfastConfiguration.Configuration {
+        do {
+            return try HoldfastConfiguration.Configuration(contentsOf: path)
+        } catch let error as ConfigurationError {
+            for finding in error.findings { StandardStream.error.line("\(finding)") }
+            throw ExitCode.failure
+        }
+    }
+
+    /// Opens the store for reading alone, and closes it when `body` is done. There has to be one.
+    func reading<Result>(_ body: (CacheManager) async throws -> Result) async throws -> Result {
+        try await Self.using(try await CacheManager.openReadOnly(at: store), body)
+    }
+
+    /// Hands a store on, and closes it.
+    static func using<Result>(
+        _ store: CacheManager,
+        _ body: (CacheManager) async throws -> Result
+    ) async throws -> Result {
+        do {
+            let result = try await body(store)
+            try await store.close()
+            return result
+        } catch {
+            try? await store.close()
+            throw error
+        }
+    }
+
+    /// One JSON object on a line of its own, its keys sorted.
+    static func line(_ value: some Encodable) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        StandardStream.output.line(String(decoding: try encoder.encode(value), as: UTF8.self))
+    }
+}

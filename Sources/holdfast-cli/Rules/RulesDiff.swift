@@ -1,0 +1,76 @@
+import ArgumentParser
+import CommandLineSupport
+import Holdfast
+import HoldfastConfiguration
+
+/// `holdfast rules diff OLD NEW --store STORE`
+struct RulesDiff: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "diff",
+        abstract: "Counts which stored responses change when one configuration takes the place of another.",
+        discussion: """
+            Nothing is changed, no origin is asked, and a service may go on using the store meanwhile. For each rule that decides a change: how many stored responses are concerned, and \
+            some of them.
+
+              key        the response would be looked up under another key: by its old one it is not found any more. 'holdfast rules apply' moves it.
+              lifetime   it is fresh for longer or shorter.
+              staleness  it is used for longer or shorter after that, or a directive forbids that now, or no longer does.
+              passed by  no request looks it up any more: requests go past the store (bypass, store.methods), or its status is not stored.
+              untold     it cannot be told, because what it depends on is not stored.
+
+            Of the request that brought a response the store has the key (method and target) and the fields that 'Vary' names. So whatever matches by URL, method and content type is compared. \
+            Whose a response is cannot be worked out again, because there the key has an HMAC of fields that are not stored: a change of 'store.per', or of credentials that are ignored or removed, counts as \
+            'untold'. So does a parameter or a field that was ignored and counts now: which value it had is nowhere.
+
+            The exit status is 0 when it could be counted, 1 when not, 64 when the command line is wrong.
+
+            JSON: one object for each rule, with the keys kind (rule), rule, in (old or new: whose rule it is), line, keys, lifetimes, stalenesses, passedBy, untold and examples; \
+            then one with the kind summary. Rule and line are missing where no rule decides.
+
+            EXAMPLE
+              holdfast rules diff holdfast.yaml new.yaml --store api.store
+            """
+    )
+
+    @Argument(help: "The configuration in force.")
+    var old: String
+
+    @Argument(help: "The one that is to take its place.")
+    var new: String
+
+    @OptionGroup var options: RuleOptions
+
+    @Option(help: ArgumentHelp("Stored responses to show for each rule, at most.", valueName: "count"))
+    var examples = 3
+
+    func validate() throws {
+        guard (0...1000).contains(examples) else {
+            throw ValidationError("'--examples' is a number from 0 to 1000; '\(examples)' is not.")
+        }
+    }
+
+    func run() async throws {
+        let (old, new) = (try RuleOptions.configuration(old), try RuleOptions.configuration(new))
+        do {
+            var comparison = RuleComparison(old: old, new: new, policy: options.policy(new), exampleLimit: examples)
+            try await options.reading { store in
+                for try await entry in store.entries(.response) {
+                    if let stored = try await store.response(of: entry) {
+                        comparison.add(stored)
+                    } else {
+                        comparison.addUnreadable()
+                    }
+                }
+            }
+            switch options.format {
+            case .json:
+                for change in comparison.changes { try RuleOptions.line(change) }
+                try RuleOptions.line(comparison.summary)
+            case .text:
+                for line in comparison.text(old: self.old, new: self.new) { StandardStream.output.line(line) }
+            }
+        } catch let error as StoreError {
+            throw CommandFailure("\(error)")
+        }
+    }
+}

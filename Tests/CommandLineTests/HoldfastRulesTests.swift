@@ -1,0 +1,290 @@
+import Foundation
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import NIOCore
+import OfflineStore
+import Testing
+
+@Suite("holdfast rules", .timeLimit(.minutes(2)))
+struct HoldfastRulesTests {
+    private static let tool = Tool("holdfast")
+    private static let secret = "hunter2"
+
+    private static let old = "version: 1\n"
+    private static let new = """
+        version: 1
+        store: {secure-delete: true}
+        rules:
+          - name: lists
+            match: {url: "http://a.example/list"}
+            ignore: {parameters: [session]}
+          - name: images
+            match: {url: "http://a.example/*.png", content-type: image/*}
+            freshness: {lifetime: 1 h}
+            stale: {despite: [must-revalidate], offline: 7 d}
+          - name: agents
+            match: {url: "http://a.example/agents"}
+            ignore: {fields: [User-Agent]}
+
+        """
+
+    private struct Place {
+        var store: String
+        var old: String
+        var new: String
+    }
+
+    /// A closed store, and two files beside it.
+    private func withStore(_ new: String = Self.new, _ body: (Place) async throws -> Void) async throws {
+        try await TemporaryFolder.with { folder in
+            let place = Place(
+                store: folder.appendingPathComponent("a.store").path,
+                old: folder.appendingPathComponent("old.yaml").path,
+                new: folder.appendingPathComponent("new.yaml").path
+            )
+            try Data(Self.old.utf8).write(to: URL(fileURLWithPath: place.old))
+            try Data(new.utf8).write(to: URL(fileURLWithPath: place.new))
+            let store = try await CacheManager.open(at: place.store)
+            try await fill(store)
+            try await store.close()
+            try await body(place)
+        }
+    }
+
+    private func fill(_ store: CacheManager) async throws {
+        let now = SystemWallClock().now()
+        let responses: [(String, HTTPFields, HTTPFields, Int64)] = [
+            ("/list?session=\(Self.secret)-one&page=1", [.cacheControl: "max-age=60"], [:], -20_000),
+            ("/list?session=\(Self.secret)-two&page=1", [.cacheControl: "max-age=60"], [:], -10_000),
+            ("/list?page=2", [.cacheControl: "max-age=60"], [:], -10_000),
+            ("/a.png", [.cacheControl: "max-age=60, must-revalidate", .contentType: "image/png"], [:], -10_000),
+            ("/b.png", [.cacheControl: "max-age=60", .contentType: "text/html"], [:], -10_000),
+            (
+                "/agents", [.cacheControl: "max-age=60", .vary: "User-Agent"], [.userAgent: "\(Self.secret)-agent"],
+                -10_000
+            ),
+            ("/other", [.cacheControl: "max-age=60"], [:], -10_000),
+        ]
+        for (path, fields, selecting, distance) in responses {
+            let received = now.adding(milliseconds: distance)
+            let head = StoredResponseHead(
+                selectingFields: selecting,
+                status: .ok,
+                fields: fields,
+                requestTime: received,
+                responseTime: received
+            )
+            let draft = ResponseDraft(
+                key: CacheKey(target: try TargetURI("http://a.example\(path)")),
+                head: head,
+                freshUntil: CachePolicy(kind: .private).freshUntil(head),
+                isUsableStale: fields[.cacheControl]?.contains("must-revalidate") != true,
+                storedAt: received
+            )
+            let fence = store.responses.invalidationSequence
+            let writer = try #require(try await store.responses.beginWrite(draft, fence: fence))
+            try await writer.append(ByteBuffer(string: "body of \(path.prefix { $0 != "?" })\(distance)"))
+            _ = try #require(try await writer.finish())
+        }
+    }
+
+    private func octets(of folder: String) throws -> [String: Data] {
+        var octets: [String: Data] = [:]
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder) where !name.hasSuffix("-shm") {
+            octets[name] = try Data(contentsOf: URL(fileURLWithPath: folder).appendingPathComponent(name))
+        }
+        return octets
+    }
+
+    // MARK: diff
+
+    @Test func aDifferenceIsCountedByRuleWithExamplesAndChangesNothing() async throws {
+        try await withStore { place in
+            let before = try octets(of: place.store)
+            let outcome = try await Self.tool.run("rules", "diff", place.old, place.new, "--store", place.store)
+            #expect(outcome.status == 0 && outcome.error == "")
+            #expect(
+                outcome.text == """
+                    4 of 7 stored responses change when '\(place.new)' takes the place of '\(place.old)'. Nothing has been changed.
+
+                      key               3  looked up under another key; 'holdfast rules apply' moves them; 1 give way to newer ones there
+                      lifetime          1  fresh for longer or shorter
+                      staleness         1  used for longer or shorter after that
+
+                    By rule 'images' (line 7): lifetime 1, staleness 1
+                      GET http://a.example/a.png
+                          lifetime   3600 s instead of 60 s
+                          staleness  forbidden by: nothing instead of must-revalidate
+                          staleness  offline: 604800 s instead of unlimited
+
+                    By rule 'lists' (line 4): key 2
+                      GET http://a.example/list?session=REDACTED&page=1
+                          key        http://a.example/list?page=1
+                      GET http://a.example/list?session=REDACTED&page=1
+                          key        http://a.example/list?page=1
+
+                    By rule 'agents' (line 11): key 1
+                      GET http://a.example/agents
+                          key        another variant: other fields select it
+
+                    """
+            )
+            #expect(try octets(of: place.store) == before)
+        }
+    }
+
+    @Test func aDifferenceIsAnObjectForEachRuleAndASummary() async throws {
+        try await withStore { place in
+            let arguments = ["rules", "diff", place.old, place.new, "--store", place.store, "--format", "json"]
+            let outcome = try await Self.tool.run(arguments: arguments + ["--examples", "1"])
+            #expect(outcome.status == 0)
+            let objects = try outcome.objects()
+            #expect(objects.compactMap { $0["rule"] as? String } == ["images", "lists", "agents"])
+            #expect(objects.first?["lifetimes"] as? Int == 1 && objects.first?["in"] as? String == "new")
+            #expect(objects.dropLast().allSatisfy { ($0["examples"] as? [Any])?.count == 1 })
+            let summary = try #require(objects.last)
+            #expect(summary["kind"] as? String == "summary")
+            #expect(summary["examined"] as? Int == 7 && summary["changed"] as? Int == 4)
+            #expect(summary["keys"] as? Int == 3 && summary["superseded"] as? Int == 1)
+            #expect(!outcome.text.contains(Self.secret))
+            let help = try await Self.tool.run("rules", "diff", "--help").text
+            for key in objects.first?.keys ?? [:].keys { #expect(help.contains(key), "\(key)") }
+            // The other way round the same rules decide, as those that are gone; what has an ignored parameter cannot be told.
+            let back = try await Self.tool.run(
+                arguments: ["rules", "diff", place.new, place.old, "--store", place.store, "--format", "json"]
+            )
+            let untold = try back.objects().filter { ($0["untold"] as? Int ?? 0) > 0 }
+            #expect(untold.compactMap { $0["rule"] as? String } == ["lists", "agents"])
+            #expect(untold.dropLast().allSatisfy { $0["in"] as? String == "old" })
+            #expect(untold.last?["kind"] as? String == "summary" && untold.last?["untold"] as? Int == 4)
+        }
+    }
+
+    @Test func whatCannotBeToldAndWhatIsPassedByIsSaid() async throws {
+        let new = """
+            version: 1
+            rules:
+              - {name: mine, match: {url: "http://a.example/other"}, store: {per: {cookie: sid}}}
+              - {name: away, match: {url: "http://a.example/list"}, bypass: true}
+
+            """
+        try await withStore(new) { place in
+            let outcome = try await Self.tool.run("rules", "diff", place.old, place.new, "--store", place.store)
+            #expect(outcome.status == 0)
+            #expect(outcome.text.contains("By rule 'mine' (line 3): untold 1"))
+            #expect(outcome.text.contains("untold     whose it is"))
+            #expect(outcome.text.contains("By rule 'away' (line 4): passed by 3"))
+            let applied = try await Self.tool.run("rules", "apply", place.new, "--store", place.store)
+            #expect(applied.text == "7 stored responses looked at; nothing was to be changed.\n")
+        }
+    }
+
+    @Test func equalRulesChangeNothing() async throws {
+        try await withStore { place in
+            let outcome = try await Self.tool.run("rules", "diff", place.old, place.old, "--store", place.store)
+            #expect(outcome.status == 0)
+            #expect(outcome.lines.count == 1 && outcome.text.hasPrefix("0 of 7 stored responses change"))
+        }
+    }
+
+    // MARK: apply
+
+    @Test func applyingFilesWhatIsStoredAndLeavesNoTraceOfWhatIsIgnored() async throws {
+        try await withStore { place in
+            #expect(try octets(of: place.store).values.contains { $0.range(of: Data(Self.secret.utf8)) != nil })
+            let outcome = try await Self.tool.run("rules", "apply", place.new, "--store", place.store)
+            #expect(outcome.status == 0 && outcome.error == "")
+            #expect(
+                outcome.text == """
+                    7 stored responses looked at: 3 have another key or variant now, 1 another expiry.
+                    1 gave way to newer ones under their new key.
+
+                    """
+            )
+            for (name, octets) in try octets(of: place.store) {
+                #expect(octets.range(of: Data(Self.secret.utf8)) == nil, "\(name)")
+            }
+            let verification = try await Tool.cacheDump.run("verify", place.store, "--full")
+            #expect(verification.status == 0, "\(verification.text)")
+            let list = try await Tool.cacheDump.run("list", place.store, "--format", "json").objects()
+            #expect(list.count == 6)
+            let image = try #require(list.first { $0["url"] as? String == "http://a.example/a.png" })
+            #expect(image["usableStale"] as? Bool == true)
+            #expect(image["timeToLiveSeconds"] as? Double ?? 0 > 3000)
+            let store = try await CacheManager.openReadOnly(at: place.store)
+            let key = CacheKey(target: try TargetURI("http://a.example/list?page=1"))
+            let found = try #require(try await store.storedResponse(for: key))
+            #expect(String(buffer: found.response.body) == "body of /list-10000")
+            try await store.close()
+            let again = try await Self.tool.run(
+                arguments: ["rules", "apply", place.new, "--store", place.store, "--format", "json"]
+            )
+            let report = try #require(try again.objects().first)
+            #expect(report["examined"] as? Int == 6 && report["moved"] as? Int == 0 && report["reindexed"] as? Int == 0)
+            let help = try await Self.tool.run("rules", "apply", "--help").text
+            for key in report.keys { #expect(help.contains(key), "\(key)") }
+            // Nothing is left to be moved.
+            let difference = try await Self.tool.run(
+                arguments: ["rules", "diff", place.new, place.new, "--store", place.store]
+            )
+            #expect(difference.text.hasPrefix("0 of 6"))
+        }
+    }
+
+    // MARK: Wrong input
+
+    @Test func aStoreThatAServiceHasIsNotTouched() async throws {
+        try await withStore { place in
+            let store = try await CacheManager.open(at: place.store)
+            let outcome = try await Self.tool.run("rules", "apply", place.new, "--store", place.store)
+            #expect(outcome.status == 1 && outcome.output.isEmpty)
+            #expect(outcome.error.contains("in use") || outcome.error.contains("process"), "\(outcome.error)")
+            // Comparing does not need it alone.
+            let difference = try await Self.tool.run("rules", "diff", place.old, place.new, "--store", place.store)
+            #expect(difference.status == 0)
+            try await store.close()
+        }
+    }
+
+    @Test(arguments: ["diff", "apply"])
+    func whereThereIsNoStoreNoneIsMade(command: String) async throws {
+        try await withStore { place in
+            let missing = place.store + "-missing"
+            let files = command == "diff" ? [place.old, place.new] : [place.new]
+            let outcome = try await Self.tool.run(arguments: ["rules", command] + files + ["--store", missing])
+            #expect(outcome.status == 1 && outcome.output.isEmpty)
+            #expect(outcome.error.contains("a.store-missing"), "\(outcome.error)")
+            #expect(!FileManager.default.fileExists(atPath: missing))
+        }
+    }
+
+    @Test(arguments: ["diff", "apply"])
+    func aConfigurationThatIsWrongIsSaidWithItsLines(command: String) async throws {
+        try await withStore("version: 1\nrules:\n  - {name: a, freshnes: {}}\n  - {bypass: 7}\n") { place in
+            let before = try octets(of: place.store)
+            let files = command == "diff" ? [place.old, place.new] : [place.new]
+            let outcome = try await Self.tool.run(arguments: ["rules", command] + files + ["--store", place.store])
+            #expect(outcome.status == 1 && outcome.output.isEmpty)
+            #expect(outcome.error.contains("new.yaml:3: ") && outcome.error.contains("new.yaml:4: "), "\(outcome.error)")
+            #expect(try octets(of: place.store) == before)
+            let missing = command == "diff" ? [place.old, "/nowhere.yaml"] : ["/nowhere.yaml"]
+            let none = try await Self.tool.run(arguments: ["rules", command] + missing + ["--store", place.store])
+            #expect(none.status == 1 && none.error.contains("/nowhere.yaml"), "\(none.error)")
+        }
+    }
+
+    @Test(arguments: [
+        ["rules", "diff"], ["rules", "diff", "a.yaml"], ["rules", "diff", "a.yaml", "b.yaml"],
+        ["rules", "diff", "a.yaml", "b.yaml", "--store", "s", "--examples=-1"],
+        ["rules", "diff", "a.yaml", "b.yaml", "--store", "s", "--format", "xml"],
+        ["rules", "diff", "a.yaml", "b.yaml", "--store", "s", "--shared", "--private"],
+        ["rules", "apply"], ["rules", "apply", "a.yaml"], ["rules", "apply", "a.yaml", "b.yaml", "--store", "s"],
+        ["rules", "undo"],
+    ])
+    func aWrongCommandLineIsSaidSo(arguments: [String]) async throws {
+        let outcome = try await Self.tool.run(arguments: arguments)
+        #expect(outcome.status == 64 && outcome.output.isEmpty)
+        #expect(outcome.error.contains("Usage:"))
+    }
+}
