@@ -142,13 +142,7 @@ public final class CacheEngine: Sendable {
 
     private func exchange(_ request: CacheRequest) async throws -> CacheResponse {
         guard let target = TargetURI(request: request.head) else {
-            throw ExchangeError(
-                code: .invalidTarget,
-                message:
-                    "'\(Redaction.uriText(request.head.origin + (request.head.path ?? "")))' is no http or https target.",
-                status: 400,
-                outcome: CacheOutcome()
-            )
+            throw ExchangeError.invalidTarget(request.head)
         }
         guard request.storage != .never, let key = key(for: request) else {
             return try await forward(request, to: target)

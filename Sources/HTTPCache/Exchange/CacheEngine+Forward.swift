@@ -7,16 +7,8 @@ extension CacheEngine {
     ///
     /// A success of an unsafe method invalidates what is stored for its target, before the caller sees the answer. RFC 9111 §4.4
     func forward(_ request: CacheRequest, to target: TargetURI) async throws -> CacheResponse {
-        let reason: CacheOutcome.ForwardReason = request.isKeyed ? .bypass : .method
-        guard mode != .offline, request.preference != .storedOnly, !policy.isOnlyIfCached(request.head) else {
-            throw ExchangeError(
-                code: .offlineMiss,
-                message: "'\(request.head.method) \(target.redacted)' needs the origin, and "
-                    + (mode == .offline ? "the mode is 'offline'." : "only the store was asked."),
-                status: 504,
-                outcome: CacheOutcome(forward: reason, detail: mode == .offline ? .offline : nil)
-            )
-        }
+        let reason = request.forwardReason
+        if let refusal = refusalToForward(request, to: target, mode: mode) { throw refusal }
         let response: TransportResponse
         do {
             let origin = Origin(target)
@@ -55,6 +47,20 @@ extension CacheEngine {
         )
     }
 
+    /// Why a request that only the origin may answer is not sent to it; `nil` where it is.
+    func refusalToForward(_ request: CacheRequest, to target: TargetURI, mode: OfflineMode) -> ExchangeError? {
+        guard mode == .offline || request.preference == .storedOnly || policy.isOnlyIfCached(request.head) else {
+            return nil
+        }
+        return ExchangeError(
+            code: .offlineMiss,
+            message: "'\(request.head.method) \(target.redacted)' needs the origin, and "
+                + (mode == .offline ? "the mode is 'offline'." : "only the store was asked."),
+            status: 504,
+            outcome: CacheOutcome(forward: request.forwardReason, detail: mode == .offline ? .offline : nil)
+        )
+    }
+
     /// Invalidates what a success of an unsafe method may have changed, before its caller sees the answer: the target, what `Location` and
     /// `Content-Location` name, and the groups it names itself. RFC 9111 §4.4, RFC 9875 §3
     private func invalidate(after response: HTTPResponse, to request: HTTPRequest, _ target: TargetURI) async {
@@ -89,6 +95,9 @@ extension CacheEngine {
 }
 
 extension CacheRequest {
+    /// Why it is forwarded, where no stored response may answer.
+    var forwardReason: CacheOutcome.ForwardReason { isKeyed ? .bypass : .method }
+
     /// What is sent for this request, under another head (with the cache's validators, say).
     func sending(_ head: HTTPRequest) -> TransportRequest {
         TransportRequest(head: head, body: body?.stream, onInformational: onInformational)
