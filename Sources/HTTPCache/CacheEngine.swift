@@ -18,6 +18,7 @@ public final class CacheEngine: Sendable {
     let fills = FillRegistry()
     let partitions: CredentialPartition
     let options: EngineOptions
+    let rules: (any ExchangeRules)?
     let origins: OriginRegistry
     let throttle: FailureThrottle
     let sleeper: any Clock<Duration>
@@ -29,6 +30,7 @@ public final class CacheEngine: Sendable {
     ///   - credentialSecret: keys the HMAC that takes the place of credentials in cache keys; kept in the store, so that it
     ///     outlives the process. At least 16 octets.
     ///   - options: timeouts, limits, breaker and guard.
+    ///   - rules: what holds for single requests and responses in place of policy, options and the responses' own fields; `nil` costs nothing.
     ///   - clock: read when a request comes in, and when an answer does.
     ///   - sleeper: what timeouts and probes are timed by.
     ///   - jitter: a number from 0 to 1 for each probe of an origin that is away.
@@ -39,6 +41,7 @@ public final class CacheEngine: Sendable {
         credentialSecret: [UInt8],
         mode: OfflineMode = .automatic,
         options: EngineOptions = EngineOptions(),
+        rules: (any ExchangeRules)? = nil,
         clock: any WallClock = SystemWallClock(),
         sleeper: any Clock<Duration> = ContinuousClock(),
         jitter: @escaping @Sendable () -> Double = { Double.random(in: 0...1) },
@@ -52,6 +55,7 @@ public final class CacheEngine: Sendable {
         self.partitions = CredentialPartition(secret: credentialSecret)
         self.currentMode = Mutex(mode)
         self.options = options
+        self.rules = rules
         self.origins = OriginRegistry(options: options)
         self.throttle = FailureThrottle(duration: options.failureThrottle)
         self.clock = clock
@@ -115,15 +119,9 @@ public final class CacheEngine: Sendable {
 
     /// The key under which a request's answer is looked up and, unless it may be shared, stored.
     ///
-    /// `nil` where the request names no `http` or `https` target, or its method or content allow no stored answer.
+    /// `nil` where the request names no `http` or `https` target, or its method, its content or a rule allows no stored answer.
     public func key(for request: CacheRequest) -> CacheKey? {
-        guard let target = TargetURI(request: request.head), request.isKeyed else { return nil }
-        return CacheKey(
-            partition: partitions.partition(of: request),
-            method: request.head.method,
-            target: target,
-            content: request.keyContent
-        )
+        prepare(request)?.key
     }
 
     /// The changes from now on to what is stored for a request's target, whoever makes them: so that a caller can go on listening.
@@ -131,7 +129,7 @@ public final class CacheEngine: Sendable {
     /// Every change that may concern the target is told, in order; a listener that is slow sees the newest 64. What is stored then is asked for as ever
     /// (with ``CacheRequest/Preference/storedOnly``, say). Ends with the task that reads it.
     public func changes(for request: CacheRequest) -> AsyncStream<StoreChange> {
-        guard let target = TargetURI(request: request.head) else { return AsyncStream { $0.finish() } }
+        guard let target = prepare(request)?.keyedTarget else { return AsyncStream { $0.finish() } }
         return store.changes.changes(of: .target(target))
     }
 
@@ -141,14 +139,18 @@ public final class CacheEngine: Sendable {
     }
 
     private func exchange(_ request: CacheRequest) async throws -> CacheResponse {
-        guard let target = TargetURI(request: request.head) else {
+        guard let prepared = prepare(request) else {
             throw ExchangeError.invalidTarget(request.head)
         }
-        guard request.storage != .never, let key = key(for: request) else {
-            return try await forward(request, to: target)
+        var response: CacheResponse
+        if let key = prepared.key {
+            var exchange = Exchange(engine: self, prepared: prepared, key: key, now: clock.now())
+            response = try await exchange.run()
+        } else {
+            response = try await forward(prepared)
         }
-        var exchange = Exchange(engine: self, request: request, key: key, mode: mode, now: clock.now())
-        return try await exchange.run()
+        if let rules = prepared.rules { rules.edit(&response) }
+        return response
     }
 }
 

@@ -6,34 +6,25 @@ extension CacheEngine {
     /// Takes a request to the origin past the store: a method or a request that no stored response may answer.
     ///
     /// A success of an unsafe method invalidates what is stored for its target, before the caller sees the answer. RFC 9111 §4.4
-    func forward(_ request: CacheRequest, to target: TargetURI) async throws -> CacheResponse {
-        let reason = request.forwardReason
-        if let refusal = refusalToForward(request, to: target, mode: mode) { throw refusal }
+    func forward(_ prepared: PreparedRequest) async throws -> CacheResponse {
+        let (request, target) = (prepared.request, prepared.target)
+        if let refusal = prepared.refusalToForward(mode: prepared.mode) { throw refusal }
         let response: TransportResponse
         do {
             let origin = Origin(target)
-            try await enter(origin)
+            try await enter(origin, within: prepared.hardTimeout(options))
             defer { origins.leave(origin) }
-            response = try await send(request.sending(request.head), to: origin, probe: nil)
+            response = try await send(prepared.sending(), to: origin, for: prepared, isProbed: false)
         } catch let overload as OriginRegistry.Overload {
             throw ExchangeError.overloaded(request.head, overload, options)
         } catch {
             try Task.checkCancellation()
             // It waited for its turn when the cache was shut down.
             if error is CancellationError { throw ExchangeError.shutDown(request.head) }
-            let machine = ExchangeMachine(
-                request: request,
-                selecting: request.head,
-                mode: mode,
-                policy: policy,
-                now: clock.now()
-            )
-            guard case .refuse(var refusal) = machine.originFailed(error) else { throw error }
-            refusal.outcome.forward = reason
-            throw refusal
+            throw prepared.refusal(after: error, at: clock.now()) ?? error
         }
         if !request.isContentKeyed {
-            await invalidate(after: response.head, to: request.head, target)
+            await invalidate(after: response.head, to: prepared)
         }
         return CacheResponse(
             head: response.head,
@@ -43,28 +34,24 @@ extension CacheEngine {
             isStale: false,
             isValidated: false,
             stored: nil,
-            outcome: CacheOutcome(forward: reason)
-        )
-    }
-
-    /// Why a request that only the origin may answer is not sent to it; `nil` where it is.
-    func refusalToForward(_ request: CacheRequest, to target: TargetURI, mode: OfflineMode) -> ExchangeError? {
-        guard mode == .offline || request.preference == .storedOnly || policy.isOnlyIfCached(request.head) else {
-            return nil
-        }
-        return ExchangeError(
-            code: .offlineMiss,
-            message: "'\(request.head.method) \(target.redacted)' needs the origin, and "
-                + (mode == .offline ? "the mode is 'offline'." : "only the store was asked."),
-            status: 504,
-            outcome: CacheOutcome(forward: request.forwardReason, detail: mode == .offline ? .offline : nil)
+            outcome: CacheOutcome(forward: request.forwardReason)
         )
     }
 
     /// Invalidates what a success of an unsafe method may have changed, before its caller sees the answer: the target, what `Location` and
     /// `Content-Location` name, and the groups it names itself. RFC 9111 §4.4, RFC 9875 §3
-    private func invalidate(after response: HTTPResponse, to request: HTTPRequest, _ target: TargetURI) async {
-        let targets = policy.invalidatedTargets(by: response, to: request, target: target)
+    private func invalidate(after response: HTTPResponse, to prepared: PreparedRequest) async {
+        let (request, target) = (prepared.request.head, prepared.target)
+        var targets = policy.invalidatedTargets(by: response, to: request, target: target)
+        if rules != nil, !targets.isEmpty {
+            // Both as it came and as it was sent, and each as it is keyed.
+            targets.append(prepared.presentedTarget)
+            var keyed: [TargetURI] = []
+            for target in targets.flatMap({ keyedTargets(of: $0, like: request) }) where !keyed.contains(target) {
+                keyed.append(target)
+            }
+            targets = keyed
+        }
         var scopes = targets.map(InvalidationScope.target)
         if options.usesNoVarySearch {
             // By their tag, because rules are known per partition, and the responses of all partitions are concerned.
@@ -91,6 +78,36 @@ extension CacheEngine {
             logger.warning("Store failed", metadata: ["store.operation": "\(operation)", "error": "\(error)"])
             return nil
         }
+    }
+}
+
+extension PreparedRequest {
+    /// Why a request that only the origin may answer is not sent to it in a mode; `nil` where it is.
+    func refusalToForward(mode: OfflineMode) -> ExchangeError? {
+        guard mode == .offline || request.preference == .storedOnly || policy.isOnlyIfCached(request.head) else {
+            return nil
+        }
+        return ExchangeError(
+            code: .offlineMiss,
+            message: "'\(request.head.method) \(target.redacted)' needs the origin, and "
+                + (mode == .offline ? "the mode is 'offline'." : "only the store was asked."),
+            status: 504,
+            outcome: CacheOutcome(forward: request.forwardReason, detail: mode == .offline ? .offline : nil)
+        )
+    }
+
+    /// What it ends with where only the origin may answer, and gave no answer.
+    func refusal(after error: any Error, at now: Timestamp) -> ExchangeError? {
+        let machine = ExchangeMachine(
+            request: request,
+            selecting: request.head,
+            mode: mode,
+            policy: policy,
+            now: now
+        )
+        guard case .refuse(var refusal) = machine.originFailed(error) else { return nil }
+        refusal.outcome.forward = request.forwardReason
+        return refusal
     }
 }
 

@@ -25,15 +25,50 @@ struct CredentialPartition: Sendable {
         credentialNames.contains(field.name.canonicalName)
     }
 
-    static func hasCredentials(_ fields: HTTPFields) -> Bool {
-        fields.contains(where: isCredential)
+    static func hasCredentials(_ fields: HTTPFields, ignoring ignored: Set<HTTPField.Name> = []) -> Bool {
+        fields.contains { isCredential($0) && !(!ignored.isEmpty && ignored.contains($0.name)) }
     }
 
-    func partition(of request: CacheRequest) -> CacheKey.Partition {
+    /// - Parameter ignored: fields that make no principal.
+    func partition(of request: CacheRequest, ignoring ignored: Set<HTTPField.Name> = []) -> CacheKey.Partition {
         if let principal = request.principal { return .principal(principal) }
-        guard Self.hasCredentials(request.head.headerFields) else { return .shared }
+        guard Self.hasCredentials(request.head.headerFields, ignoring: ignored) else { return .shared }
         var hmac = HMAC<SHA256>(key: secret)
-        for field in request.head.headerFields where Self.isCredential(field) { hmac.update(field) }
+        for field in request.head.headerFields where Self.isCredential(field) && !ignored.contains(field.name) {
+            hmac.update(field)
+        }
+        return .credentials(Array(hmac.finalize()))
+    }
+
+    /// The key of a request for which no rule says anything.
+    func key(for request: CacheRequest, target: TargetURI) -> CacheKey {
+        CacheKey(
+            partition: partition(of: request),
+            method: request.head.method,
+            target: target,
+            content: request.keyContent
+        )
+    }
+
+    /// The partition of the principal that a rule has told by a field or cookie; `nil` where the request has none, or an empty one.
+    ///
+    /// Of several lines or cookies of the name all count, because servers differ in which they take. A principal that the caller names counts beside it.
+    func partition(of request: CacheRequest, by source: ExchangeSettings.PrincipalSource) -> CacheKey.Partition? {
+        var hmac = HMAC<SHA256>(key: secret)
+        // No field of a request begins a sequence like this, so that no credentials ever lead here.
+        hmac.updateWithLengthPrefix(Array("store per".utf8))
+        hmac.updateWithLengthPrefix(Array((request.principal.map { "principal " + $0 } ?? "").utf8))
+        let values: [[UInt8]]
+        switch source {
+        case .field(let name):
+            hmac.updateWithLengthPrefix(Array("field \(name.canonicalName)".utf8))
+            values = request.head.headerFields[values: name].map { Array($0.utf8) }
+        case .cookie(let name):
+            hmac.updateWithLengthPrefix(Array("cookie \(name)".utf8))
+            values = request.head.headerFields.cookies(named: name)
+        }
+        guard values.contains(where: { !$0.isEmpty }) else { return nil }
+        for value in values { hmac.updateWithLengthPrefix(value) }
         return .credentials(Array(hmac.finalize()))
     }
 
@@ -61,8 +96,29 @@ extension HMAC {
         updateWithLengthPrefix(Array(field.value.utf8))
     }
 
-    private mutating func updateWithLengthPrefix(_ bytes: [UInt8]) {
+    fileprivate mutating func updateWithLengthPrefix(_ bytes: [UInt8]) {
         withUnsafeBytes(of: UInt64(bytes.count).bigEndian) { update(data: $0) }
         update(data: bytes)
+    }
+}
+
+extension HTTPFields {
+    /// The values of all cookies of a name, as they came. RFC 6265 §4.2.1
+    fileprivate func cookies(named name: String) -> [[UInt8]] {
+        var result: [[UInt8]] = []
+        for line in self[values: .cookie] {
+            for pair in line.utf8.split(separator: UInt8(ascii: ";")) {
+                let isSpace = { (octet: UInt8) in octet == 0x20 || octet == 0x09 }
+                let pair = pair.drop(while: isSpace)
+                guard let equals = pair.firstIndex(of: UInt8(ascii: "=")) else { continue }
+                var found = Array(pair[..<equals])
+                while let last = found.last, isSpace(last) { found.removeLast() }
+                guard found.elementsEqual(name.utf8) else { continue }
+                var value = Array(pair[pair.index(after: equals)...].drop(while: isSpace))
+                while let last = value.last, isSpace(last) { value.removeLast() }
+                result.append(value)
+            }
+        }
+        return result
     }
 }

@@ -5,7 +5,6 @@ import HTTPTypes
 extension Exchange {
     /// - Returns: `nil` when the body is gone.
     func serve(_ serve: ExchangeMachine.Serve, isValidated: Bool = false) async -> CacheResponse? {
-        let policy = engine.policy
         let stored = serve.stored
         // What was validated for another's request is a stored response to this one.
         let fields = policy.servedFields(
@@ -55,7 +54,7 @@ extension Exchange {
         case .range(let range, _):
             return await open(stored, (range.lowerBound - offset)..<(range.upperBound - offset))
         case .ranges:
-            guard let plan = engine.policy.multipartPlan(for: selection, of: stored.head, boundary: boundary) else {
+            guard let plan = policy.multipartPlan(for: selection, of: stored.head, boundary: boundary) else {
                 return nil
             }
             return await open(plan, of: stored)

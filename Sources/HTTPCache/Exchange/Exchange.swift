@@ -4,27 +4,28 @@ import HTTPTypes
 /// One caller's way through store and network: performs what ``ExchangeMachine`` decides.
 struct Exchange {
     let engine: CacheEngine
-    let request: CacheRequest
+    let prepared: PreparedRequest
     let key: CacheKey
-    let mode: OfflineMode
     let now: Timestamp
-    let selecting: HTTPRequest
     private var machine: ExchangeMachine
 
-    init(engine: CacheEngine, request: CacheRequest, key: CacheKey, mode: OfflineMode, now: Timestamp) {
+    var request: CacheRequest { prepared.request }
+    var policy: CachePolicy { prepared.policy }
+    private var selecting: HTTPRequest { prepared.selecting }
+
+    init(engine: CacheEngine, prepared: PreparedRequest, key: CacheKey, now: Timestamp) {
         self.engine = engine
-        self.request = request
+        self.prepared = prepared
         self.key = key
-        self.mode = mode
         self.now = now
-        self.selecting = engine.partitions.selecting(request.head)
         self.machine = ExchangeMachine(
-            request: request,
-            selecting: selecting,
-            mode: mode,
-            policy: engine.policy,
+            request: prepared.request,
+            selecting: prepared.selecting,
+            mode: prepared.mode,
+            policy: prepared.policy,
             now: now,
-            eagerRefresh: engine.options.eagerRefresh
+            eagerRefresh: engine.options.eagerRefresh,
+            rules: prepared.rules
         )
     }
 
@@ -56,13 +57,12 @@ struct Exchange {
                 if let serve = try insteadOfAsking(), let response = await self.serve(serve) { return response }
                 let fetcher = Fetcher(
                     engine: engine,
-                    request: request,
-                    selecting: selecting,
+                    prepared: prepared,
                     key: key,
                     fetch: fetch,
                     fence: fence,
                     storedSuccess: found.first {
-                        $0.head.status.code < 400 && engine.policy.matchesVariant($0.head, selecting)
+                        $0.head.status.code < 400 && policy.matchesVariant($0.head, selecting)
                     },
                     knowsStored: isWhole,
                     storedVariants: found.filter { $0.head.status.code < 400 }
@@ -77,12 +77,12 @@ struct Exchange {
     /// The principal's stored responses, then the shared ones, and whether these are all. Never throws: a store that fails is a store
     /// that has nothing to serve.
     func lookup() async -> (found: [StoredResponse], isWhole: Bool) {
-        let shared = key.inPartition(.shared)
+        let shared = prepared.sharedKey(key)
         let own = await lookup(key)
         let others = shared == key ? [] : await lookup(shared)
         var found = (own ?? []) + (others ?? [])
         if engine.options.usesNoVarySearch {
-            for (equivalent, rule) in await SearchRules(engine: engine).equivalents(of: key) {
+            for (equivalent, rule) in await SearchRules(engine: engine).equivalents(of: key, sharedKey: shared) {
                 found += (await lookup(equivalent) ?? []).filter { NoVarySearch($0.head.fields) == rule }
             }
         }
@@ -103,7 +103,8 @@ struct Exchange {
         guard !request.isProbe else { return nil }
         let origin = Origin(key.components.target)
         let recent = engine.throttle.recent(key, at: now)
-        switch machine.insteadOfAsking(recent, isAway: engine.origins.isAway(origin)) {
+        let isAway = prepared.usesBreaker && engine.origins.isAway(origin)
+        switch machine.insteadOfAsking(recent, isAway: isAway) {
         case .ask: return nil
         case .serve(let serve, _): return serve
         case .refuse(let refusal):
@@ -120,22 +121,18 @@ struct Exchange {
         let isDue = machine.isRefreshed(
             serve,
             recent: engine.throttle.recent(key, at: now),
-            isAway: engine.origins.isAway(origin),
+            isAway: prepared.usesBreaker && engine.origins.isAway(origin),
             isReplayable: request.isReplayable
         )
         // The mode may have changed meanwhile; an origin that is busy is left alone.
         guard isDue, engine.mode != .offline, engine.origins.enterIfFree(origin) else { return }
-        guard let fill = engine.fills.admitInBackground(key, fence: fence) else {
+        guard let fill = engine.fills.admitInBackground(key, fence: fence, rules: prepared.rulesIdentity) else {
             return engine.origins.leave(origin)
         }
         let (presented, fetch) = machine.refresh(of: stored)
-        var request = request
-        request.head = presented
-        request.onInformational = nil
         let fetcher = Fetcher(
             engine: engine,
-            request: request,
-            selecting: selecting,
+            prepared: prepared.renewing(presented),
             key: key,
             fetch: fetch,
             fence: fence,
@@ -150,7 +147,13 @@ struct Exchange {
     private func fetch(with fetcher: Fetcher, seen: UInt32?) async throws -> CacheResponse? {
         guard request.isCollapsible else { return try await fetchAlone(fetcher) }
         // A body can be under way for long after its head came: who joins then reuses a response by the rules for stored ones. RFC 9111 §4
-        switch engine.fills.admit(key, seen: seen, fence: fetcher.fence, mayReuse: machine.mayReuse) {
+        switch engine.fills.admit(
+            key,
+            seen: seen,
+            fence: fetcher.fence,
+            rules: prepared.rulesIdentity,
+            mayReuse: machine.mayReuse
+        ) {
         case .lookAgain: return nil
         case .closed: throw ExchangeError.shutDown(request.head)
         case .lead(let fill):
@@ -175,7 +178,7 @@ struct Exchange {
     private func answer(of fill: Fill, _ fetcher: Fetcher, isCollapsed: Bool) async throws -> CacheResponse {
         let answer: Fill.Answer
         do {
-            if machine.originIsSlow() != nil, let limit = engine.options.softTimeout {
+            if machine.originIsSlow() != nil, let limit = prepared.softTimeout(engine.options) {
                 guard let early = try await self.answer(of: fill, isLeader: !isCollapsed, within: limit) else {
                     if let response = await standIn({ $0.originIsSlow() }) { return response }
                     return try await fetchAlone(fetcher.unconditional)
@@ -195,7 +198,7 @@ struct Exchange {
         switch answer {
         case .shared(let head, let response, let reader, let isStoring):
             if isCollapsed,
-                !engine.policy.matchesVariant(head, selecting) || !engine.policy.mayAnswerCollapsed(head)
+                !policy.matchesVariant(head, selecting) || !policy.mayAnswerCollapsed(head)
             {
                 return try await fetchAlone(fetcher)
             }
@@ -216,10 +219,10 @@ struct Exchange {
             if let stale = await staleOnError(status) { return stale }
             return try await fetchAlone(fetcher)
         case .validated(let stored):
-            guard !isCollapsed || engine.policy.matchesVariant(stored.head, selecting) else {
+            guard !isCollapsed || policy.matchesVariant(stored.head, selecting) else {
                 return try await fetchAlone(fetcher)
             }
-            let freshness = engine.policy.freshness(of: stored.head, at: stored.head.responseTime)
+            let freshness = policy.freshness(of: stored.head, at: stored.head.responseTime)
             outcome.forwardStatus = 304
             outcome.timeToLive = freshness.secondsToLive
             let serve = ExchangeMachine.Serve(stored: stored, freshness: freshness, outcome: outcome)
@@ -264,7 +267,7 @@ struct Exchange {
             head: response,
             body: body,
             source: .network,
-            age: engine.policy.currentAge(of: head, at: max(now, head.responseTime)).milliseconds,
+            age: policy.currentAge(of: head, at: max(now, head.responseTime)).milliseconds,
             isStale: false,
             isValidated: false,
             stored: nil,
@@ -279,9 +282,9 @@ struct Exchange {
         _ head: StoredResponseHead,
         _ outcome: CacheOutcome
     ) -> CacheResponse {
-        let freshness = engine.policy.freshness(of: head, at: now)
+        let freshness = policy.freshness(of: head, at: now)
         var shared = response
-        shared.headerFields = engine.policy.servedFields(of: head, age: freshness.age)
+        shared.headerFields = policy.servedFields(of: head, age: freshness.age)
         shared.headerFields[.contentLength] = response.headerFields[.contentLength]
         var answer = network(shared, body, head, outcome)
         // Whoever waited for the head has what is new; whoever came later has what was there.

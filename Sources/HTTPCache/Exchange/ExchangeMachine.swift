@@ -43,16 +43,22 @@ package struct ExchangeMachine: Sendable {
     private let policy: CachePolicy
     private let now: Timestamp
     private let eagerRefresh: Double?
+    private let rules: RequestRules?
     private var selected: (stored: StoredResponse, reuse: Reuse)?
 
-    /// - Parameter selecting: the request's head as variants are selected by it; see ``CredentialPartition/selecting(_:)``.
+    /// - Parameters:
+    ///   - request: as it is looked up; see ``PreparedRequest``.
+    ///   - selecting: the request's head as variants are selected by it; see ``CredentialPartition/selecting(_:)``.
+    ///   - eagerRefresh: the engine's, where no rule says otherwise.
+    ///   - rules: what holds for the request.
     package init(
         request: CacheRequest,
         selecting: HTTPRequest,
         mode: OfflineMode,
         policy: CachePolicy,
         now: Timestamp,
-        eagerRefresh: Double? = nil
+        eagerRefresh: Double? = nil,
+        rules: RequestRules? = nil
     ) {
         self.request = request.head
         self.selecting = selecting
@@ -61,6 +67,7 @@ package struct ExchangeMachine: Sendable {
         self.policy = policy
         self.now = now
         self.eagerRefresh = eagerRefresh
+        self.rules = rules
     }
 
     /// The mode bounds the strategy: `offline` leaves only the store, `preferStored` puts it first.
@@ -309,9 +316,11 @@ package struct ExchangeMachine: Sendable {
 
     /// Fresh, but for longer than the share of its lifetime that the operator set.
     private func isToBeRefreshed(_ stored: StoredResponse, _ reuse: Reuse) -> Bool {
-        guard let eagerRefresh, stored.head.explicitExpiry == nil else { return false }
+        let share =
+            rules.map { $0.settings(for: stored.head.fields).eagerRefresh.resolved(eagerRefresh) } ?? eagerRefresh
+        guard let share, stored.head.explicitExpiry == nil else { return false }
         let freshness = reuse.freshness
-        return Double(freshness.age.milliseconds) >= Double(freshness.lifetime.milliseconds) * eagerRefresh
+        return Double(freshness.age.milliseconds) >= Double(freshness.lifetime.milliseconds) * share
             && !policy.isImmutable(stored.head)
     }
 
@@ -320,9 +329,7 @@ package struct ExchangeMachine: Sendable {
     /// - Returns: that request, and what is sent for it.
     package func refresh(of stored: StoredResponse) -> (presented: HTTPRequest, fetch: Fetch) {
         var request = request
-        for name in [HTTPField.Name.ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince, .ifRange, .range] {
-            request.headerFields[fields: name] = []
-        }
+        request.headerFields.removeConditionsAndRanges()
         let conditional = request.method.isSafe ? policy.validationRequest(for: stored.head, request: request) : nil
         let fetch = Fetch(
             request: conditional ?? request,

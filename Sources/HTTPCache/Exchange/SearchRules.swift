@@ -16,9 +16,11 @@ struct SearchRules {
     /// changes nothing.
     ///
     /// A response that is found there answers only where it brought that rule itself: another's says nothing about it.
-    func equivalents(of key: CacheKey) async -> [(key: CacheKey, rule: NoVarySearch)] {
+    ///
+    /// - Parameter sharedKey: what everybody's response to it is stored under; the same key where nobody else's may answer.
+    func equivalents(of key: CacheKey, sharedKey: CacheKey) async -> [(key: CacheKey, rule: NoVarySearch)] {
         var result: [(key: CacheKey, rule: NoVarySearch)] = []
-        for partition in key == key.inPartition(.shared) ? [key] : [key, key.inPartition(.shared)] {
+        for partition in key == sharedKey ? [key] : [key, sharedKey] {
             guard let rule = await rule(for: partition), let equivalent = Self.canonical(partition, by: rule),
                 equivalent != key
             else { continue }

@@ -17,15 +17,18 @@ extension CacheEngine {
     /// - Throws: ``ExchangeError`` for a target that is none, `CancellationError`.
     @concurrent
     public func explain(_ request: CacheRequest, at instant: Timestamp? = nil) async throws -> Explanation {
-        guard let target = TargetURI(request: request.head) else { throw ExchangeError.invalidTarget(request.head) }
+        guard let prepared = prepare(request) else { throw ExchangeError.invalidTarget(request.head) }
         let now = instant ?? clock.now()
-        guard request.storage != .never, let key = key(for: request) else {
-            return explainForwarding(of: request, to: target, at: now)
-        }
-        let exchange = Exchange(engine: self, request: request, key: key, mode: mode, now: now)
+        guard let key = prepared.key else { return explainForwarding(of: prepared, at: now) }
+        let exchange = Exchange(engine: self, prepared: prepared, key: key, now: now)
         let (found, isWhole) = await exchange.lookup()
         try Task.checkCancellation()
         var explaining = ExchangeExplaining(exchange, found)
         return await explaining.explanation(isStoreReadable: isWhole)
+    }
+
+    /// Which rules decided what for a request and the stored response that counts.
+    func decisions(for prepared: PreparedRequest, _ stored: StoredResponse?) -> [RuleDecision] {
+        rules?.decisions(for: prepared.presented.head, contentType: stored?.head.fields[.contentType]) ?? []
     }
 }

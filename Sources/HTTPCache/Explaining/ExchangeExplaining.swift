@@ -17,19 +17,17 @@ struct ExchangeExplaining {
         let (engine, key) = (exchange.engine, exchange.key)
         let origin = Origin(key.components.target)
         foresight = Foresight(
-            request: exchange.request,
-            selecting: exchange.selecting,
-            mode: exchange.mode,
-            policy: engine.policy,
+            prepared: exchange.prepared,
             eagerRefresh: engine.options.eagerRefresh,
             candidates: exchange.request.ignoresStored ? [] : found,
             recentFailure: { engine.throttle.peek(key, at: $0)?.failure },
-            isAway: engine.origins.isAway(origin),
+            isAway: exchange.prepared.usesBreaker && engine.origins.isAway(origin),
             isAdmitted: engine.origins.wouldAdmit(origin)
         )
     }
 
     mutating func explanation(isStoreReadable: Bool) async -> Explanation {
+        foresight.decisions = engine.decisions(for: exchange.prepared, selected)
         let reachable = await verdict(in: .reachable, at: now)
         let unreachable = await verdict(in: .unreachable, at: now)
         let failing = await verdict(in: .failing, at: now)
@@ -38,9 +36,9 @@ struct ExchangeExplaining {
         return Explanation(
             at: now,
             cache: policy.kind == .shared ? "shared" : "private",
-            mode: foresight.mode,
+            mode: exchange.prepared.mode,
             request: describedRequest,
-            rules: [],
+            rules: foresight.decisions,
             key: describedKey,
             variants: foresight.candidates.map { describe($0, isSelected: $0.id == selected?.id) },
             isStoreReadable: isStoreReadable,
@@ -69,7 +67,12 @@ struct ExchangeExplaining {
                 }
                 status = response.head.status.code
             }
-            return Explanation.Verdict(outcome, foresight, situation, status: status)
+            let wording = Wording(
+                policy: policy,
+                candidateCount: foresight.candidates.count,
+                decisions: foresight.decisions
+            )
+            return Explanation.Verdict(outcome, wording, status: status)
         }
     }
 
@@ -105,16 +108,12 @@ struct ExchangeExplaining {
     private func turningPoints(after start: Timestamp) -> [TurningPoint] {
         var points: [TurningPoint] = []
         for stored in foresight.candidates {
-            points += policy.turningPoints(of: stored.head, for: exchange.request.head)
-            if let eagerRefresh = foresight.eagerRefresh {
-                let freshness = policy.freshness(of: stored.head, at: stored.head.responseTime)
-                let lifetime = Double(freshness.lifetime.milliseconds) * eagerRefresh
-                let rest = lifetime.rounded(.up) - Double(freshness.age.milliseconds)
-                if let rest = Int64(exactly: rest) {
-                    let instant = stored.head.responseTime.adding(milliseconds: rest)
-                    points.append(TurningPoint(ending: "eager-refresh", instant: instant))
-                }
-            }
+            points += policy.turningPoints(of: stored.head, for: exchange.prepared.request.head)
+            let rules = exchange.prepared.rules
+            let share =
+                rules.map { $0.settings(for: stored.head.fields).eagerRefresh.resolved(foresight.eagerRefresh) }
+                ?? foresight.eagerRefresh
+            if let share, let point = policy.turningPoint(of: stored.head, after: share) { points.append(point) }
         }
         if let until = engine.throttle.peek(exchange.key, at: start)?.until {
             points.append(TurningPoint(ending: "failure-throttle", instant: until))
@@ -150,7 +149,7 @@ struct ExchangeExplaining {
     }
 
     private func selection(of selected: StoredResponse) -> String {
-        let matching = foresight.candidates.filter { policy.matchesVariant($0.head, exchange.selecting) }
+        let matching = foresight.candidates.filter { policy.matchesVariant($0.head, exchange.prepared.selecting) }
         guard matching.count > 1 else {
             return foresight.candidates.count == 1
                 ? "the only one stored" : "the only one that matches the request's fields"
@@ -161,8 +160,9 @@ struct ExchangeExplaining {
 
     private var describedRequest: Explanation.Request {
         Explanation.Request(
-            exchange.request.head,
-            counting: Set(foresight.candidates.flatMap { policy.varyNames(of: $0.head) })
+            exchange.prepared,
+            counting: Set(foresight.candidates.flatMap { policy.varyNames(of: $0.head) }),
+            foresight.decisions
         )
     }
 
@@ -170,7 +170,7 @@ struct ExchangeExplaining {
         let components = exchange.key.components
         return Explanation.Key(
             partition: components.partition.kindWord,
-            looksInShared: components.partition != .shared,
+            looksInShared: exchange.prepared.lookupKeys.count > 1,
             method: components.method.rawValue,
             target: components.target.redacted,
             content: components.content.map { $0.sha256.hexadecimal }
@@ -178,7 +178,7 @@ struct ExchangeExplaining {
     }
 
     private func describe(_ stored: StoredResponse, isSelected: Bool) -> Explanation.Variant {
-        let names = policy.differingFields(of: stored.head, exchange.selecting)
+        let names = policy.differingFields(of: stored.head, exchange.prepared.selecting)
         return Explanation.Variant(
             id: stored.id,
             partition: stored.key.components.partition.kindWord,
@@ -194,7 +194,7 @@ struct ExchangeExplaining {
                 Explanation.Difference(
                     name: name,
                     stored: redacted(name, in: stored.head.selectingFields),
-                    presented: redacted(name, in: exchange.request.head.headerFields)
+                    presented: redacted(name, in: exchange.prepared.request.head.headerFields)
                 )
             },
             isSelected: isSelected

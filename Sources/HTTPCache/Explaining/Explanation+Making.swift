@@ -8,21 +8,30 @@ extension Explanation.Request {
         "if-unmodified-since",
     ]
 
-    /// - Parameter names: further fields that count, in lower case: what `Vary` names.
-    init(_ head: HTTPRequest, counting names: Set<String>) {
+    /// - Parameters:
+    ///   - names: further fields that count, in lower case: what `Vary` names.
+    ///   - decisions: which rules decided what.
+    init(_ prepared: PreparedRequest, counting names: Set<String>, _ decisions: [RuleDecision]) {
+        let head = prepared.presented.head
+        var principal: HTTPField.Name?
+        if case .field(let name) = prepared.settings?.principal { principal = name }
         let counting = HTTPFields(
             head.headerFields.filter {
                 let name = $0.name.canonicalName
-                return Self.countingNames.contains(name) || names.contains(name)
+                return Self.countingNames.contains(name) || names.contains(name) || $0.name == principal
                     || CredentialPartition.isCredential($0)
             }
         )
         self.init(
             method: head.method.rawValue,
-            target: head.redactedTarget,
-            sentTarget: head.redactedTarget,
-            fields: redactedFields(counting).map { Explanation.Field(name: $0.name.rawName, value: $0.value) },
-            changes: []
+            target: prepared.presentedTarget.redacted,
+            sentTarget: prepared.target.redacted,
+            fields: redactedFields(counting).map { field in
+                // What tells principals apart is as good as a credential.
+                let value = field.name == principal ? Redaction.placeholder : field.value
+                return Explanation.Field(name: field.name.rawName, value: value)
+            },
+            changes: prepared.changes.map { Explanation.RequestChange($0, decisions) }
         )
     }
 }
@@ -62,48 +71,19 @@ extension Explanation.Change {
 
 extension CacheEngine {
     /// Of a request that goes past the store: a method, content or rule that allows no stored answer, or a caller that wants none.
-    func explainForwarding(of request: CacheRequest, to target: TargetURI, at now: Timestamp) -> Explanation {
+    func explainForwarding(of prepared: PreparedRequest, at now: Timestamp) -> Explanation {
+        let decisions = decisions(for: prepared, nil)
         func verdict(_ situation: Foresight.Situation) -> Explanation.Verdict {
-            let mode = situation == .offline ? .offline : mode
-            let machine = ExchangeMachine(
-                request: request,
-                selecting: request.head,
-                mode: mode,
-                policy: policy,
-                now: now
-            )
-            var course = Foresight.Course.fetch(
-                ExchangeMachine.Fetch(request: request.head, validating: nil, reason: request.forwardReason)
-            )
-            if let refusal = refusalToForward(request, to: target, mode: mode) {
-                course = .refuse(refusal)
-            } else if situation == .unreachable,
-                case .refuse(var refusal) = machine.originFailed(Foresight.unreachable)
-            {
-                refusal.outcome.forward = request.forwardReason
-                course = .refuse(refusal)
-            } else if situation == .failing, case .fetch(let fetch) = course {
-                course = .pass(fetch, status: .serviceUnavailable)
-            }
-            return Explanation.Verdict(
-                Foresight.Outcome(
-                    course: course,
-                    question: .asked,
-                    considered: nil,
-                    preference: machine.preference,
-                    mode: mode
-                ),
-                nil,
-                situation,
-                status: nil
-            )
+            let outcome = forwarding(of: prepared, in: situation, at: now)
+            let wording = Wording(policy: policy, candidateCount: 0, decisions: decisions)
+            return Explanation.Verdict(outcome, wording, status: nil)
         }
         return Explanation(
             at: now,
             cache: policy.kind == .shared ? "shared" : "private",
-            mode: mode,
-            request: Explanation.Request(request.head, counting: []),
-            rules: [],
+            mode: prepared.mode,
+            request: Explanation.Request(prepared, counting: [], decisions),
+            rules: decisions,
             key: nil,
             variants: [],
             isStoreReadable: true,
@@ -115,6 +95,32 @@ extension CacheEngine {
             failing: verdict(.failing),
             offline: verdict(.offline),
             changes: []
+        )
+    }
+
+    private func forwarding(
+        of prepared: PreparedRequest,
+        in situation: Foresight.Situation,
+        at now: Timestamp
+    ) -> Foresight.Outcome {
+        let (request, mode) = (prepared.request, situation == .offline ? .offline : prepared.mode)
+        let fetch = ExchangeMachine.Fetch(request: request.head, validating: nil, reason: request.forwardReason)
+        var course = Foresight.Course.fetch(fetch)
+        if let refusal = prepared.refusalToForward(mode: mode) {
+            course = .refuse(refusal)
+        } else if situation == .unreachable,
+            let refusal = prepared.refusal(after: Foresight.unreachable, at: now)
+        {
+            course = .refuse(refusal)
+        } else if situation == .failing {
+            course = .pass(fetch, status: .serviceUnavailable)
+        }
+        return Foresight.Outcome(
+            course: course,
+            question: .asked,
+            considered: nil,
+            preference: request.preference,
+            mode: mode
         )
     }
 }

@@ -55,8 +55,20 @@ extension Explanation {
         public var sentTarget: String
         /// The fields that counted: directives, conditions, ranges, credentials, and what `Vary` names.
         public var fields: [Field]
-        /// What rules changed in it or left out of the key, in words.
-        public var changes: [String]
+        /// What rules changed in it or left out of the key, in the order in which it was done.
+        public var changes: [RequestChange]
+    }
+
+    /// One thing that rules did to the request before it was looked up or sent.
+    public struct RequestChange: Sendable, Hashable, Codable {
+        /// In words.
+        public var summary: String
+        /// The setting as it is written in a file: `ignore.parameters`.
+        public var setting: String
+        /// The rule that has it; `nil` where nobody knows.
+        public var rule: String?
+        /// Its line in the file.
+        public var line: Int?
     }
 
     /// A field line.

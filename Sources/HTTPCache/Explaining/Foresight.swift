@@ -41,10 +41,8 @@ struct Foresight {
         var isRefreshed = false
     }
 
-    let request: CacheRequest
-    let selecting: HTTPRequest
-    let mode: OfflineMode
-    let policy: CachePolicy
+    let prepared: PreparedRequest
+    /// The engine's, where no rule says otherwise.
     let eagerRefresh: Double?
     /// What the store found.
     let candidates: [StoredResponse]
@@ -55,16 +53,21 @@ struct Foresight {
     let isAdmitted: Bool
     /// Stored responses whose bodies are gone.
     var gone: Set<StoredResponse.ID> = []
+    /// Which rules decided what, for words.
+    var decisions: [RuleDecision] = []
+
+    var policy: CachePolicy { prepared.policy }
 
     /// The machine of an exchange in a situation.
     func machine(in situation: Situation, at now: Timestamp) -> ExchangeMachine {
         ExchangeMachine(
-            request: request,
-            selecting: selecting,
-            mode: situation == .offline ? .offline : mode,
+            request: prepared.request,
+            selecting: prepared.selecting,
+            mode: situation == .offline ? .offline : prepared.mode,
             policy: policy,
             now: now,
-            eagerRefresh: eagerRefresh
+            eagerRefresh: eagerRefresh,
+            rules: prepared.rules
         )
     }
 
@@ -89,7 +92,7 @@ struct Foresight {
                 serve,
                 recent: recentFailure(now),
                 isAway: isAway,
-                isReplayable: request.isReplayable
+                isReplayable: prepared.request.isReplayable
             )
         }
         return outcome

@@ -25,7 +25,7 @@ extension Explanation.Verdict {
     }
 
     /// - Parameter status: of the stored response as it would be served.
-    init(_ outcome: Foresight.Outcome, _ foresight: Foresight?, _ situation: Foresight.Situation, status: Int?) {
+    init(_ outcome: Foresight.Outcome, _ wording: Wording, status: Int?) {
         let cacheOutcome = outcome.cacheOutcome
         let known: Int? =
             switch outcome.course {
@@ -46,7 +46,7 @@ extension Explanation.Verdict {
             detail: cacheOutcome.detail?.description,
             isRefreshed: outcome.isRefreshed,
             forbiddenBy: outcome.forbiddenBy,
-            summary: outcome.summary(foresight, situation)
+            summary: outcome.summary(wording)
         )
     }
 }

@@ -1,130 +1,54 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// Sentences for people.
-extension Foresight.Outcome {
-    func summary(_ foresight: Foresight?, _ situation: Foresight.Situation) -> String {
-        switch course {
-        case .serve(let serve):
-            "Would be answered from the store: \(serving(serve, foresight))."
-        case .fetch(let fetch) where fetch.validating != nil:
-            "The origin would be asked whether the stored response is still good: \(asking(fetch, foresight))."
-        case .fetch(let fetch) where fetch.completing != nil:
-            "The origin would be asked for the rest of what is stored: another part is stored than what is asked for."
-        case .fetch(let fetch):
-            "Would be forwarded to the origin: \(asking(fetch, foresight))."
-        case .pass(_, let status):
-            "The origin's \(status.code) would be passed on: \(notStandingIn)."
-        case .refuse(let refusal):
-            "Would be answered \(refusal.status): \(refusing(refusal))."
+/// What sentences about a verdict draw on.
+struct Wording {
+    var policy: CachePolicy
+    /// Stored responses of the key.
+    var candidateCount: Int
+    var decisions: [RuleDecision]
+
+    /// What a lifetime comes from: `max-age=300`.
+    func lifetime(of stored: StoredResponseHead) -> String {
+        let lifetime = policy.freshnessLifetime(of: stored)
+        let seconds = lifetime.milliseconds / 1000
+        if policy.freshnessGrounds(of: stored).isCapped { return "an error lives \(seconds) s at most" }
+        return switch lifetime.source {
+        case .explicitExpiry: "as the caller set it"
+        case .sMaxage: "s-maxage=\(seconds)"
+        case .maxAge: "max-age=\(seconds)"
+        case .expires: "Expires"
+        case .heuristic: "guessed from Last-Modified"
+        case .none: "the origin states no lifetime"
         }
     }
 
-    // MARK: Served
-
-    private func serving(_ serve: ExchangeMachine.Serve, _ foresight: Foresight?) -> String {
-        let state = state(serve.stored, serve.freshness)
-        switch reason {
-        case .fresh:
-            let refreshed = isRefreshed ? ", and renewed in the background already" : ""
-            return "\(state) (\(lifetime(of: serve.stored, foresight)))\(refreshed)"
-        case .maxStale: return "\(state), which the request's 'max-stale' allows"
-        case .staleWhileRevalidate:
-            return "\(state), which 'stale-while-revalidate' allows"
-                + (isRefreshed ? ", and renewed in the background" : "")
-        case .staleIfError: return "\(state), in place of the origin's 503 ('stale-if-error')"
-        case .unreachable: return "\(state), because the origin cannot be reached"
-        case .away: return "\(state), because the origin counts as away and is not asked"
-        case .recentFailure: return "\(state), because the origin failed a moment ago and is not asked again yet"
-        case .storedOnly where mode == .offline: return "\(state), because the mode is 'offline'"
-        case .storedOnly: return "\(state), because only the store may answer"
-        default:
-            return "\(state), because \(mode == .preferStored ? "the mode is 'preferStored'" : "the caller prefers it")"
-        }
+    /// What forbids stale use.
+    func prohibition(_ name: String) -> String {
+        if name == "cookie" { return "the request has a 'Cookie', and what is stored was made for others" }
+        if name.hasPrefix("stale.") { return "it is staler than '\(name)' allows\(rule(of: [name]))" }
+        return "'\(name)' forbids its use without validation"
     }
 
-    private func state(_ stored: StoredResponse, _ freshness: Freshness) -> String {
-        if stored.head.isInvalidated { return "invalidated" }
-        guard freshness.isFresh else { return "stale for \(Words.duration(saturatedNegation(freshness.timeToLive)))" }
-        return freshness.lifetime.milliseconds == .max
-            ? "fresh for ever" : "fresh for another \(Words.duration(freshness.timeToLive))"
+    func mode(_ mode: OfflineMode) -> String {
+        let decision = decisions.first { $0.setting == "mode" }
+        let rule = decision?.value == mode.rawValue ? rule(of: ["mode"]) : ""
+        return "the mode is '\(mode.rawValue)'\(rule)"
     }
 
-    private func lifetime(of stored: StoredResponse, _ foresight: Foresight?) -> String {
-        foresight.map { Words.lifetime(of: stored.head, $0.policy) } ?? ""
+    /// ` (rule 'catalogue', line 12)`; empty where no rule decided any of these settings.
+    func rule(of settings: [String]) -> String {
+        guard let decision = decisions.first(where: { settings.contains($0.setting) }) else { return "" }
+        return " (\(decision.place))"
     }
+}
 
-    // MARK: Asked for
-
-    private func asking(_ fetch: ExchangeMachine.Fetch, _ foresight: Foresight?) -> String {
-        let why = whyAsked(fetch, foresight)
-        guard fetch.validating == nil, fetch.selected != nil, fetch.completing == nil, reason != .partial else {
-            return why
-        }
-        return why + "; it has no validator that could be sent along"
+extension RuleDecision {
+    /// `rule 'catalogue', line 12`, for people.
+    package var place: String {
+        let name = rule.hasPrefix("rule ") ? rule : "rule '\(rule)'"
+        return line.map { "\(name), line \($0)" } ?? name
     }
-
-    private func whyAsked(_ fetch: ExchangeMachine.Fetch, _ foresight: Foresight?) -> String {
-        let count = foresight?.candidates.count ?? 0
-        switch reason {
-        case .uriMiss: return "nothing is stored for this target"
-        case .varyMiss:
-            return count == 1
-                ? "what is stored is for other requests (Vary)"
-                : "none of the \(count) stored responses matches the request's fields (Vary)"
-        case .partial: return "another part is stored than what is asked for"
-        case .method: return "the method or its content allows no stored answer"
-        case .bypass: return "neither stored nor answered from the store"
-        case .invalidated: return "it was invalidated"
-        case .responseNoCache: return "its own fields ask for that before each use"
-        case .requestNoCache: return "the request's 'no-cache' asks for that"
-        case .requestMaxAge: return "it is older than the request's 'max-age' allows"
-        case .requestMinFresh: return "it is fresh for less than the request's 'min-fresh'"
-        case .requestCredentials:
-            return "the request has a 'Cookie', and the response does not say that it is for everybody"
-        case .networkFirst: return "the caller wants the origin to be asked"
-        default: break
-        }
-        guard let (stored, reuse) = considered else { return "nothing usable is stored" }
-        let since = "it has been stale for \(Words.duration(saturatedNegation(reuse.freshness.timeToLive)))"
-        return "\(since) (\(lifetime(of: stored, foresight)))"
-    }
-
-    // MARK: Not served
-
-    private var notStandingIn: String {
-        guard let (stored, reuse) = considered else { return "nothing is stored that could stand in" }
-        if case .forbidden(let name) = reuse.staleUse { return Words.prohibition(name) }
-        if stored.head.isInvalidated { return "what is stored was invalidated" }
-        if stored.head.status.code >= 400 { return "what is stored is an error itself" }
-        if preference == .networkOnly { return "the caller wants only the origin's answer" }
-        return "no 'stale-if-error' covers how stale the stored response is"
-    }
-
-    private func refusing(_ refusal: ExchangeError) -> String {
-        switch refusal.code {
-        case .staleForbidden: return forbiddenBy.map(Words.prohibition) ?? refusal.message
-        case .offlineMiss:
-            let why = mode == .offline ? "the mode is 'offline'" : "only the store may be asked"
-            return "\(nothingUsable), and \(why)"
-        case .originUnreachable where question == .away:
-            return "\(nothingUsable), and the origin counts as away"
-        case .originUnreachable: return "\(nothingUsable), and the origin cannot be reached"
-        default: return refusal.message
-        }
-    }
-
-    private var nothingUsable: String {
-        guard let considered else {
-            return cacheOutcome.forward == .varyMiss
-                ? "what is stored is for other requests (Vary)" : "nothing is stored that could answer"
-        }
-        if preference == .networkOnly { return "the caller wants only the origin's answer" }
-        return considered.stored.head.status.code >= 400
-            ? "what is stored is an error that is past its time" : "what is stored may not answer"
-    }
-
-    private func saturatedNegation(_ number: Int64) -> Int64 { number == .min ? .max : -number }
 }
 
 /// Numbers and names, as people say them.
@@ -141,27 +65,5 @@ package enum Words {
         ]
         let first = parts.firstIndex { $0.0 > 0 } ?? 3
         return parts[first..<min(first + 2, 4)].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: " ")
-    }
-
-    /// What a lifetime comes from: `max-age=300`.
-    static func lifetime(of stored: StoredResponseHead, _ policy: CachePolicy) -> String {
-        let lifetime = policy.freshnessLifetime(of: stored)
-        let seconds = lifetime.milliseconds / 1000
-        if policy.freshnessGrounds(of: stored).isCapped { return "an error lives \(seconds) s at most" }
-        return switch lifetime.source {
-        case .explicitExpiry: "as the caller set it"
-        case .sMaxage: "s-maxage=\(seconds)"
-        case .maxAge: "max-age=\(seconds)"
-        case .expires: "Expires"
-        case .heuristic: "guessed from Last-Modified"
-        case .none: "the origin states no lifetime"
-        }
-    }
-
-    /// What forbids stale use.
-    static func prohibition(_ name: String) -> String {
-        name == "cookie"
-            ? "the request has a 'Cookie', and what is stored was made for others"
-            : "'\(name)' forbids its use without validation"
     }
 }

@@ -5,9 +5,7 @@ import NIOCore
 /// Runs one fill: sends the request, decides on the head, stores and shares the body.
 struct Fetcher: Sendable {
     let engine: CacheEngine
-    let request: CacheRequest
-    /// The request's head as variants are selected by it.
-    let selecting: HTTPRequest
+    let prepared: PreparedRequest
     let key: CacheKey
     var fetch: ExchangeMachine.Fetch
     let fence: InvalidationSequence
@@ -18,6 +16,10 @@ struct Fetcher: Sendable {
     /// All stored successes for this key.
     var storedVariants: [StoredResponse] = []
 
+    private var request: CacheRequest { prepared.request }
+    private var selecting: HTTPRequest { prepared.selecting }
+    private var policy: CachePolicy { prepared.policy }
+
     /// The same fetch without the cache's validators.
     var unconditional: Fetcher {
         var fetcher = self
@@ -27,14 +29,14 @@ struct Fetcher: Sendable {
         return fetcher
     }
 
-    private var origin: Origin { Origin(key.components.target) }
+    private var origin: Origin { Origin(prepared.target) }
 
     /// - Parameter hasPlace: it is among the origin's requests under way already.
     @concurrent
     func run(_ fill: Fill, hasPlace: Bool = false) async {
         let origin = origin
         do {
-            if !hasPlace { try await engine.enter(origin) }
+            if !hasPlace { try await engine.enter(origin, within: prepared.hardTimeout(engine.options)) }
             // What is told next may come from this fetch; its place is free when all of it is stored.
             defer { engine.origins.leave(origin) }
             try await fetch(fill, origin)
@@ -50,7 +52,7 @@ struct Fetcher: Sendable {
 
     /// What is sent. Interim responses go to the caller whose request it is, for as long as that waits.
     private func sending(_ fill: Fill) -> TransportRequest {
-        var sending = request.sending(fetch.request)
+        var sending = prepared.sending(fetch.request)
         if let inform = request.onInformational {
             sending.onInformational = { [weak fill] interim in
                 if fill?.hasLeader == true { inform(interim) }
@@ -66,7 +68,8 @@ struct Fetcher: Sendable {
             response = try await engine.send(
                 sending(fill),
                 to: origin,
-                probe: request.isReplayable ? request : nil
+                for: prepared,
+                isProbed: request.isReplayable
             )
         } catch {
             if (error as? TransportError)?.code.isUnreachable == true, !Task.isCancelled {
@@ -84,6 +87,8 @@ struct Fetcher: Sendable {
             presented: request,
             selecting: selecting,
             key: key,
+            isPerPrincipal: prepared.isPerPrincipal,
+            rules: prepared.rules,
             validating: fetch.validating,
             completing: fetch.completing,
             storedSuccess: storedSuccess,
@@ -91,7 +96,7 @@ struct Fetcher: Sendable {
             storedVariants: storedVariants,
             mayStandIn: fetch.mayStandIn,
             requestTime: requestTime,
-            policy: engine.policy,
+            policy: policy,
             options: engine.options
         )
         switch context.decide(response.head, at: responseTime) {
@@ -131,21 +136,9 @@ struct Fetcher: Sendable {
     private func freshen(_ stored: StoredResponse, _ head: StoredResponseHead, _ context: FillContext) async
         -> StoredResponse
     {
-        let policy = engine.policy
+        let draft = context.draft(head, replacing: stored)
         let updated = await engine.recovering("freshen") {
-            try await engine.store.freshen(
-                stored,
-                with: ResponseDraft(
-                    key: stored.key,
-                    head: head,
-                    freshUntil: policy.freshUntil(head),
-                    isUsableStale: policy.isUsableStale(head),
-                    expectedLength: stored.bodyLength,
-                    storedAt: stored.storedAt,
-                    tags: context.tags(of: head.fields)
-                ),
-                fence: fence
-            )
+            try await engine.store.freshen(stored, with: draft, fence: fence)
         }
         if let updated, let response = updated { return response }
         var response = stored
@@ -156,7 +149,7 @@ struct Fetcher: Sendable {
     /// What a HEAD says about the stored response to GET. RFC 9111 §4.3.5
     private func update(with response: HTTPResponse, _ context: FillContext, _ responseTime: Timestamp) async {
         guard let stored = fetch.selected ?? storedSuccess else { return }
-        let update = engine.policy.headUpdate(
+        let update = policy.headUpdate(
             of: stored.head,
             bodyLength: stored.bodyLength,
             by: response,
@@ -178,8 +171,13 @@ struct Fetcher: Sendable {
 
     // MARK: Bodies
 
+    /// `nil` where the store declines, or a rule says that bodies of this length are not stored.
     private func writer(for draft: ResponseDraft) async -> (any ResponseWriter)? {
-        await engine.recovering("beginWrite") { try await engine.store.beginWrite(draft, fence: fence) } ?? nil
+        let limits = prepared.settings(for: draft.head.fields).map(BodyLimits.init)
+        if let limits, !limits.allow(draft) { return nil }
+        let writer = await engine.recovering("beginWrite") { try await engine.store.beginWrite(draft, fence: fence) }
+        guard let writer = writer ?? nil, let limits, !limits.isEmpty else { return writer ?? nil }
+        return LimitedWriter(writer, limits.afterwards(draft))
     }
 
     private func open(_ stored: StoredResponse, _ range: Range<Int64>) async -> BodyStream? {
@@ -247,9 +245,7 @@ struct Fetcher: Sendable {
     /// An error never takes the place of a stored success, nor of one that was stored while this fetch waited.
     private func mayTakeItsPlace(_ head: StoredResponseHead) async -> Bool {
         guard head.status.code >= 400 else { return true }
-        var partitions = [key]
-        if key.inPartition(.shared) != key { partitions.append(key.inPartition(.shared)) }
-        for key in partitions {
+        for key in prepared.lookupKeys {
             let found = await engine.recovering("lookup") {
                 if let resident = engine.store.resident(key) { return resident }
                 return try await engine.store.lookup(key)
@@ -257,7 +253,7 @@ struct Fetcher: Sendable {
             // A store that cannot be asked may have one.
             guard let found else { return false }
             let isTaken = found.contains {
-                $0.head.status.code < 400 && engine.policy.matchesVariant($0.head, selecting)
+                $0.head.status.code < 400 && policy.matchesVariant($0.head, selecting)
             }
             if isTaken { return false }
         }
@@ -298,7 +294,7 @@ struct Fetcher: Sendable {
                     // A part that is not what it says it is helps nobody later. RFC 9110 §14.4
                     await writer.abandon()
                 } else if response.head.status == .ok, let storedSuccess,
-                    engine.options.goodDataGuard?.refuses(
+                    engine.options.goodDataGuard(for: storedSuccess, prepared.rules)?.refuses(
                         length: received,
                         head.fields,
                         replacing: storedSuccess

@@ -58,11 +58,14 @@ final class Fill: Sendable {
     let fence: InvalidationSequence
     /// Its place in the order in which fills began.
     let number: UInt64
+    /// The rules under which it was begun; `nil` without any.
+    let rules: ObjectIdentifier?
     private let state = Mutex(State())
 
     /// - Parameter isBackground: nobody waits for it from the beginning, and it goes on all the same.
-    init(fence: InvalidationSequence, number: UInt64 = 0, isBackground: Bool = false) {
+    init(fence: InvalidationSequence, number: UInt64 = 0, rules: ObjectIdentifier? = nil, isBackground: Bool = false) {
         self.fence = fence
+        self.rules = rules
         self.number = number
         state.withLock { $0.isBackground = isBackground }
     }

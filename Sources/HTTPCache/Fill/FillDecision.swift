@@ -28,6 +28,10 @@ package struct FillContext: Sendable {
     /// The presented head as variants are selected by it: credentials replaced.
     package var selecting: HTTPRequest
     package var key: CacheKey
+    /// What is stored is its principal's alone.
+    package var isPerPrincipal = false
+    /// What holds for the request, and for the responses to it.
+    package var rules: RequestRules?
     package var validating: StoredResponse?
     /// The stored part whose rest was asked for.
     package var completing: StoredResponse?
@@ -75,7 +79,8 @@ package struct FillContext: Sendable {
             return complete(completing, with: response, at: responseTime)
         }
         // Asked before whether it may be stored: a captive portal forbids that for its page.
-        if mayStandIn, presented.head.method == .get, let storedSuccess, let guarding = options.goodDataGuard,
+        if mayStandIn, presented.head.method == .get, let storedSuccess,
+            let guarding = options.goodDataGuard(for: storedSuccess, rules),
             guarding.refuses(response, length: response.contentLength, replacing: storedSuccess)
         {
             return .refuse(replacing: storedSuccess)
@@ -83,7 +88,7 @@ package struct FillContext: Sendable {
         let partition: CacheKey
         switch storability(of: response) {
         case .forbidden(let refusal): return .passThrough(refusal)
-        case .shared: partition = key.inPartition(.shared)
+        case .shared: partition = isPerPrincipal ? key : key.inPartition(.shared)
         case .principal: partition = key
         }
         // An error that is no variant among theirs would be selected in place of other variants' successes.
@@ -99,7 +104,8 @@ package struct FillContext: Sendable {
             // An error never takes the place of a stored success.
             if response.status.code >= 400 { return .passThrough(nil) }
             let length = response.contentLength
-            if options.goodDataGuard?.refuses(response, length: length, replacing: storedSuccess) == true {
+            let guarding = options.goodDataGuard(for: storedSuccess, rules)
+            if guarding?.refuses(response, length: length, replacing: storedSuccess) == true {
                 return mayStandIn ? .refuse(replacing: storedSuccess) : .passThrough(nil)
             }
             if response.status == .partialContent {
@@ -112,7 +118,11 @@ package struct FillContext: Sendable {
     }
 
     private var hasCredentials: Bool {
-        presented.principal != nil || CredentialPartition.hasCredentials(presented.head.headerFields)
+        isPerPrincipal || presented.principal != nil
+            || CredentialPartition.hasCredentials(
+                presented.head.headerFields,
+                ignoring: rules?.settings.ignoredFields ?? []
+            )
     }
 
     /// For whom a stored response may be kept under the fields that a 304 or a HEAD gave it. RFC 9111 §3, §4.3.4
@@ -178,15 +188,22 @@ package struct FillContext: Sendable {
         _ length: Int64?,
         at responseTime: Timestamp
     ) -> ResponseDraft {
-        ResponseDraft(
+        let settings = rules?.settings(for: head.fields)
+        return ResponseDraft(
             key: partition,
             head: head,
             freshUntil: policy.freshUntil(head),
             isUsableStale: policy.isUsableStale(head),
             expectedLength: length,
             storedAt: responseTime,
-            tags: tags(of: head.fields)
+            tags: tags(of: head.fields, settings),
+            isPinned: settings?.isPinned ?? false
         )
+    }
+
+    /// A stored response under a new head.
+    package func draft(_ head: StoredResponseHead, replacing stored: StoredResponse) -> ResponseDraft {
+        draft(head, in: stored.key, stored.bodyLength, at: stored.storedAt)
     }
 
     // MARK: Partial content
@@ -243,13 +260,14 @@ package struct FillContext: Sendable {
         )
     }
 
-    /// The tags of a stored response: its cache groups (RFC 9875 §2), and its path where equivalent queries share it.
-    package func tags(of fields: HTTPFields) -> [String] {
+    /// The tags of a stored response: its cache groups (RFC 9875 §2), its path where equivalent queries share it, and those of the rules.
+    private func tags(of fields: HTTPFields, _ settings: ExchangeSettings?) -> [String] {
         var tags: [String] = []
         if options.usesCacheGroups { tags = key.components.target.tags(ofGroups: policy.groups(of: fields)) }
         if options.usesNoVarySearch, !NoVarySearch(fields).isDefault, let tag = key.components.target.searchTag {
             tags.append(tag)
         }
+        for tag in settings?.tags ?? [] where !tags.contains(tag) { tags.append(tag) }
         return tags
     }
 

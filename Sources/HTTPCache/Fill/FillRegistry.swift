@@ -38,19 +38,23 @@ final class FillRegistry: Sendable {
     /// - Parameters:
     ///   - seen: ``endedCount(_:)`` before the lookup; `nil` skips the comparison.
     ///   - fence: the store's present invalidation number. A fill that began before an invalidation is left to those who have it.
+    ///   - rules: what holds for the caller's request: a fill under other rules may store what these do not.
     ///   - mayReuse: whether a response that arrived before this caller came, and whose body is still under way, may answer it.
     func admit(
         _ key: CacheKey,
         seen: UInt32?,
         fence: InvalidationSequence,
+        rules: ObjectIdentifier? = nil,
         mayReuse: (StoredResponseHead) -> Bool = { _ in true }
     ) -> Admission {
         state.withLock { state in
             if state.isClosed { return .closed }
             // A fill that began after an invalidation that this caller has not noticed yet is as good as its own.
-            if let fill = state.fills[key], fill.fence >= fence, fill.join(mayReuse) { return .joined(fill) }
+            if let fill = state.fills[key], fill.fence >= fence, fill.rules == rules, fill.join(mayReuse) {
+                return .joined(fill)
+            }
             if let seen, seen != state.ended[Self.slot(key)] { return .lookAgain }
-            let fill = state.makeFill(key, fence)
+            let fill = state.makeFill(key, fence, rules: rules)
             if let detached = state.fills.updateValue(fill, forKey: key) {
                 state.unregistered[ObjectIdentifier(detached)] = detached
             }
@@ -69,10 +73,10 @@ final class FillRegistry: Sendable {
     }
 
     /// A fill that nobody waits for yet; others may join it. `nil` where one is under way, or the cache is shut down.
-    func admitInBackground(_ key: CacheKey, fence: InvalidationSequence) -> Fill? {
+    func admitInBackground(_ key: CacheKey, fence: InvalidationSequence, rules: ObjectIdentifier? = nil) -> Fill? {
         state.withLock { state in
             guard !state.isClosed, state.fills[key] == nil else { return nil }
-            let fill = state.makeFill(key, fence, isBackground: true)
+            let fill = state.makeFill(key, fence, rules: rules, isBackground: true)
             state.fills[key] = fill
             return fill
         }
@@ -150,9 +154,10 @@ extension FillRegistry.State {
     fileprivate mutating func makeFill(
         _ key: CacheKey,
         _ fence: InvalidationSequence,
+        rules: ObjectIdentifier? = nil,
         isBackground: Bool = false
     ) -> Fill {
-        let fill = Fill(fence: fence, number: nextNumber, isBackground: isBackground)
+        let fill = Fill(fence: fence, number: nextNumber, rules: rules, isBackground: isBackground)
         nextNumber += 1
         active[key, default: (0, [:])].count += 1
         if !isBackground { _ = fill.join() }

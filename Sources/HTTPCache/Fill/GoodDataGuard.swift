@@ -38,6 +38,14 @@ public struct GoodDataGuard: Sendable, Hashable {
     }
 }
 
+extension EngineOptions {
+    /// What keeps a stored response: the type of what is to be kept tells the rule, because that of what looks wrong may be any.
+    func goodDataGuard(for stored: StoredResponse, _ rules: RequestRules?) -> GoodDataGuard? {
+        guard let rules else { return goodDataGuard }
+        return rules.settings(for: stored.head.fields).goodDataGuard.resolved(goodDataGuard)
+    }
+}
+
 extension HTTPFields {
     /// Type and subtype in lower case, without parameters. RFC 9110 §8.3.1
     fileprivate var mediaType: String? {

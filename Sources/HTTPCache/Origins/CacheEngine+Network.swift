@@ -7,14 +7,18 @@ import Tracing
 extension CacheEngine {
     /// Sends a request and notes whether the origin could be reached.
     ///
-    /// - Parameter probe: what may be sent again to look for the origin's return, should it be away.
-    func send(_ request: TransportRequest, to origin: Origin, probe: CacheRequest?) async throws -> TransportResponse {
+    /// - Parameters:
+    ///   - prepared: whose timeout counts, and whether the breaker does.
+    ///   - isProbed: it may be sent again to look for the origin's return, should it be away.
+    func send(_ request: TransportRequest, to origin: Origin, for prepared: PreparedRequest, isProbed: Bool)
+        async throws -> TransportResponse
+    {
         do {
             let response = try await withSpan("HTTP \(request.head.method)", ofKind: .client) { span in
                 span.attributes["http.request.method"] = request.head.method.rawValue
                 span.attributes["server.address"] = origin.host
                 span.attributes["server.port"] = Int(origin.port)
-                let response = try await timed(request)
+                let response = try await timed(request, within: prepared.hardTimeout(options))
                 span.attributes["http.response.status_code"] = response.head.status.code
                 return response
             }
@@ -23,7 +27,10 @@ extension CacheEngine {
             }
             return response
         } catch {
-            if !Task.isCancelled { note(error, of: origin, probe: probe) }
+            if !Task.isCancelled, prepared.usesBreaker {
+                // As it came: its rules are applied to it again.
+                note(error, of: origin, probe: isProbed ? prepared.presented : nil)
+            }
             throw error
         }
     }
@@ -31,9 +38,9 @@ extension CacheEngine {
     /// Takes a place among the origin's requests under way, waiting for one no longer than a response's head may take.
     ///
     /// - Throws: ``OriginRegistry/Overload``, `CancellationError`.
-    func enter(_ origin: Origin) async throws {
+    func enter(_ origin: Origin, within limit: Duration?) async throws {
         if origins.enterIfFree(origin) { return }
-        guard let limit = options.hardTimeout else { return try await origins.enter(origin) }
+        guard let limit else { return try await origins.enter(origin) }
         let (origins, sleeper) = (origins, sleeper)
         try await withThrowingTaskGroup(of: Bool.self) { group in
             group.addTask {
@@ -57,8 +64,8 @@ extension CacheEngine {
     }
 
     /// Sends a request that must have its response's head within the hard timeout.
-    private func timed(_ request: TransportRequest) async throws -> TransportResponse {
-        guard let limit = options.hardTimeout else { return try await transport.send(request) }
+    private func timed(_ request: TransportRequest, within limit: Duration?) async throws -> TransportResponse {
+        guard let limit else { return try await transport.send(request) }
         let (transport, sleeper) = (transport, sleeper)
         return try await withThrowingTaskGroup(of: TransportResponse?.self) { group in
             group.addTask { try await transport.send(request) }

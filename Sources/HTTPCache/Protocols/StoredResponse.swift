@@ -71,6 +71,10 @@ public struct ResponseDraft: Sendable {
     /// At most ``maximumTagCount``, of at most ``maximumTagLength`` octets each. A response with more is not stored: it
     /// would outlive an invalidation by a tag that was dropped.
     public var tags: [String]
+    /// Whether it is kept from eviction for lack of room, from now on.
+    ///
+    /// `false` takes no pin away: what was pinned stays so under a new head, and so does what takes its place.
+    public var isPinned: Bool
     /// Tags of one response at most.
     public static let maximumTagCount = 64
     /// Octets in one tag at most, as UTF-8.
@@ -87,7 +91,8 @@ public struct ResponseDraft: Sendable {
         isUsableStale: Bool,
         expectedLength: Int64? = nil,
         storedAt: Timestamp,
-        tags: [String] = []
+        tags: [String] = [],
+        isPinned: Bool = false
     ) {
         self.key = key
         self.head = head
@@ -96,5 +101,6 @@ public struct ResponseDraft: Sendable {
         self.expectedLength = expectedLength
         self.storedAt = storedAt
         self.tags = tags
+        self.isPinned = isPinned
     }
 }

@@ -1,4 +1,5 @@
 public import HTTPCacheSemantics
+import HTTPTypes
 import Synchronization
 
 /// What holds for the requests of one kind, and for the responses to them by their content type.
@@ -7,6 +8,11 @@ import Synchronization
 public final class RequestRules: PolicyOverriding {
     /// What holds before a response is known.
     public let settings: ExchangeSettings
+    /// Compiled from ``settings``: parameters that are taken out, and those that are not keyed.
+    let dropped: ParameterNames
+    let ignored: ParameterNames
+    /// Whether they say anything in place of responses' own fields.
+    let hasOverrides: Bool
     private let resolve: (@Sendable (String?) -> ExchangeSettings)?
     private let resolved = Mutex<[String: ExchangeSettings]>([:])
     /// Content types are chosen by origins: of more than these, the further ones are resolved each time.
@@ -19,9 +25,15 @@ public final class RequestRules: PolicyOverriding {
         settings: ExchangeSettings = ExchangeSettings(),
         resolve: (@Sendable (_ mediaType: String?) -> ExchangeSettings)? = nil
     ) {
-        self.settings = settings
+        self.settings = settings.completed
         self.resolve = resolve
+        dropped = ParameterNames(settings.target.droppedParameters)
+        ignored = ParameterNames(settings.target.ignoredParameters)
+        hasOverrides = resolve != nil || !self.settings.overrides.isEmpty
     }
+
+    /// Whether what holds for a response depends on its content type.
+    var dependsOnContentType: Bool { resolve != nil }
 
     /// No rules.
     public static let none = RequestRules()
@@ -32,9 +44,14 @@ public final class RequestRules: PolicyOverriding {
         let mediaType = contentType.map(Self.mediaType)
         let key = mediaType ?? ""
         if let known = resolved.withLock({ $0[key] }) { return known }
-        let settings = resolve(mediaType)
+        let settings = resolve(mediaType).completed
         resolved.withLock { if $0.count < Self.rememberedLimit { $0[key] = settings } }
         return settings
+    }
+
+    /// What holds for a response with these fields.
+    func settings(for fields: HTTPFields) -> ExchangeSettings {
+        settings(forContentType: dependsOnContentType ? fields[.contentType] : nil)
     }
 
     /// The policy's part of ``settings(forContentType:)``.
@@ -47,4 +64,30 @@ public final class RequestRules: PolicyOverriding {
         let type = contentType.prefix { $0 != ";" }.lowercased()
         return type.split(whereSeparator: { $0 == " " || $0 == "\t" }).first.map(String.init) ?? ""
     }
+}
+
+extension ExchangeSettings {
+    /// With the fields that select no variant where the policy looks for them.
+    fileprivate var completed: ExchangeSettings {
+        guard !ignoredFields.isEmpty else { return self }
+        var settings = self
+        settings.overrides.ignoredFields.formUnion(ignoredFields.map(\.canonicalName))
+        return settings
+    }
+}
+
+extension RequestRules {
+    /// Gives an answer the fields that clients are to see; what is stored stays as it came.
+    ///
+    /// Which hold is told by the representation's type: a part of it may have another. Fields that frame the message stay.
+    func edit(_ response: inout CacheResponse) {
+        let edits = settings(for: response.stored?.head.fields ?? response.head.headerFields).responseFields
+        guard !edits.isEmpty else { return }
+        edits.apply(to: &response.head.headerFields, keeping: Self.framingFields)
+    }
+
+    /// Without them, or with others, the octets that follow would be read as something else.
+    private static let framingFields: Set<HTTPField.Name> = [
+        .contentLength, .contentRange, .transferEncoding, .connection, .trailer, .upgrade,
+    ]
 }

@@ -102,4 +102,12 @@ extension CachePolicy {
         add("max-age", wishes.maxAge, after: stored.responseTime.adding(milliseconds: -initialAge))
         return points
     }
+
+    /// The instant at which a share of the lifetime is over; `nil` where there is no such instant.
+    package func turningPoint(of stored: StoredResponseHead, after share: Double) -> TurningPoint? {
+        let freshness = freshness(of: stored, at: stored.responseTime)
+        let elapsed = (Double(freshness.lifetime.milliseconds) * share).rounded(.up)
+        guard let rest = Int64(exactly: elapsed - Double(freshness.age.milliseconds)) else { return nil }
+        return TurningPoint(ending: "eager-refresh", instant: stored.responseTime.adding(milliseconds: rest))
+    }
 }

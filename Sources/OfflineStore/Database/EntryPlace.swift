@@ -34,6 +34,8 @@ struct EntryDraft: Sendable {
     var targetHash: Int64?
     var isInvalidated: Bool
     var isUsableStale: Bool
+    /// Kept from eviction. `false` takes no pin away.
+    var isPinned = false
     var storedAt: Int64
     var expiresAt: Int64
     var bodyLength: Int64

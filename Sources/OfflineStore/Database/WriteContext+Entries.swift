@@ -18,7 +18,7 @@ extension WriteContext {
         statement.bind(7, lastSequence)
         statement.bind(8, draft.isInvalidated)
         statement.bind(9, draft.isUsableStale)
-        statement.bind(10, replaced.wasPinned)
+        statement.bind(10, replaced.wasPinned || draft.isPinned)
         statement.bind(11, draft.storedAt)
         statement.bind(12, draft.expiresAt)
         statement.bind(13, state.recency.next())
@@ -65,7 +65,7 @@ extension WriteContext {
         let statement = try connection.prepare(
             """
             UPDATE entry SET head = ?2, expires_at = ?3, is_usable_stale = ?4, is_invalidated = ?5, sequence = ?6, variant = ?7,
-                size = ?8 WHERE id = ?1
+                size = ?8, is_pinned = is_pinned | ?9 WHERE id = ?1
             """
         )
         statement.bind(1, place.id)
@@ -76,6 +76,7 @@ extension WriteContext {
         statement.bind(6, lastSequence)
         statement.bind(7, draft.variant)
         statement.bind(8, draft.size)
+        statement.bind(9, replaced.wasPinned || draft.isPinned)
         try statement.run()
         noteStored(draft, hasOthers: replaced.hasOthers)
         return true

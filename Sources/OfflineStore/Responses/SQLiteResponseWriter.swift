@@ -155,6 +155,7 @@ struct ResponseEntry: Sendable {
             targetHash: targetHash,
             isInvalidated: source.head.isInvalidated,
             isUsableStale: source.isUsableStale,
+            isPinned: source.isPinned,
             storedAt: source.storedAt.milliseconds,
             expiresAt: source.freshUntil.milliseconds,
             bodyLength: bodyLength,

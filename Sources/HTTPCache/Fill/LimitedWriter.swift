@@ -1,0 +1,74 @@
+import HTTPCacheSemantics
+import HTTPTypes
+import NIOCore
+
+/// How long the bodies are that a rule lets be stored, in octets.
+struct BodyLimits: Sendable, Hashable {
+    var minimum: Int64?
+    var maximum: Int64?
+
+    init(_ settings: ExchangeSettings) {
+        minimum = settings.minimumBodyLength
+        maximum = settings.maximumBodyLength
+    }
+
+    var isEmpty: Bool { minimum == nil && maximum == nil }
+
+    /// Whether what is known of a body's length before it comes lets it be stored. A part is as long as the whole.
+    func allow(_ draft: ResponseDraft) -> Bool {
+        guard let length = Self.length(draft) else { return true }
+        return length >= minimum ?? 0 && length <= maximum ?? .max
+    }
+
+    /// What is left to be seen when the body comes.
+    func afterwards(_ draft: ResponseDraft) -> BodyLimits {
+        var limits = self
+        // Of a part fewer octets come.
+        if draft.head.status == .partialContent { limits.minimum = nil }
+        return limits
+    }
+
+    private static func length(_ draft: ResponseDraft) -> Int64? {
+        guard draft.head.status == .partialContent else { return draft.expectedLength }
+        return draft.head.partialRange?.completeLength
+    }
+}
+
+/// Stores a body whose length nobody told, while it is within a rule's limits.
+///
+/// One that grows too long is given up as by a store that is full; one that ends too short is not made visible. Readers notice nothing.
+actor LimitedWriter: ResponseWriter {
+    /// The body is longer than the rule allows.
+    struct TooLong: Error {}
+
+    private let base: any ResponseWriter
+    private let limits: BodyLimits
+    private var received: Int64 = 0
+
+    init(_ base: any ResponseWriter, _ limits: BodyLimits) {
+        self.base = base
+        self.limits = limits
+    }
+
+    func append(_ chunk: ByteBuffer) async throws {
+        received += Int64(chunk.readableBytes)
+        if let maximum = limits.maximum, received > maximum { throw TooLong() }
+        try await base.append(chunk)
+    }
+
+    var readableLength: Int64 {
+        get async { await base.readableLength }
+    }
+
+    func readBack(from offset: Int64) async throws -> ByteBuffer { try await base.readBack(from: offset) }
+
+    func finish() async throws -> StoredResponse? {
+        if let minimum = limits.minimum, received < minimum {
+            await base.abandon()
+            return nil
+        }
+        return try await base.finish()
+    }
+
+    func abandon() async { await base.abandon() }
+}

@@ -1,0 +1,183 @@
+import HTTPCacheSemantics
+import HTTPTypes
+import NIOCore
+
+extension CacheRequest {
+    /// Whether it is a POST with one GraphQL query: JSON with a document of which a query is selected. GraphQL over HTTP §6.3
+    ///
+    /// Mutations, subscriptions, batches (arrays), content that is encoded or streamed, and whatever cannot be read without doubt are none.
+    var isGraphQLQuery: Bool {
+        guard head.method == .post, case .buffer(let buffer)? = body,
+            head.headerFields[values: .contentType].count == 1, let type = head.headerFields[.contentType],
+            (head.headerFields[.contentEncoding] ?? "identity").lowercased() == "identity"
+        else { return false }
+        let mediaType = type.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" }
+        guard mediaType == "application/json" || mediaType == "application/graphql+json",
+            let content = GraphQLContent(Array(buffer.readableBytesView))
+        else { return false }
+        return GraphQLDocument.operation(in: content.query, named: content.operationName) == .query
+    }
+}
+
+/// The JSON that a GraphQL request consists of, as far as it tells the operation.
+struct GraphQLContent: Sendable, Hashable {
+    /// The document.
+    var query: String
+    /// Which of its operations is meant; `nil` where it has only one.
+    var operationName: String?
+
+    /// `nil` where it is no JSON object with a `query`, has a member twice, or one that GraphQL over HTTP does not know: a server may read something else in it.
+    init?(_ octets: [UInt8]) {
+        guard String(validating: octets, as: UTF8.self) != nil else { return nil }
+        var scanner = JSONScanner(octets)
+        guard scanner.take(UInt8(ascii: "{")) else { return nil }
+        var seen: Set<String> = []
+        var query: String?
+        var isFirst = true
+        while !scanner.take(UInt8(ascii: "}")) {
+            guard isFirst || scanner.take(UInt8(ascii: ",")), let name = scanner.string(), seen.insert(name).inserted,
+                scanner.take(UInt8(ascii: ":"))
+            else { return nil }
+            isFirst = false
+            switch name {
+            case "query":
+                query = scanner.string()
+                guard query != nil else { return nil }
+            case "operationName":
+                if scanner.takeNull() { break }
+                operationName = scanner.string()
+                guard operationName?.isEmpty == false else { return nil }
+            case "variables", "extensions":
+                guard scanner.skipValue() else { return nil }
+            default: return nil
+            }
+        }
+        guard scanner.isAtEnd, let query else { return nil }
+        self.query = query
+    }
+}
+
+/// Goes over JSON without making values of it. RFC 8259
+private struct JSONScanner {
+    /// More arrays and objects within each other than any variables have.
+    private static let maximumDepth = 256
+
+    private let octets: [UInt8]
+    private var position = 0
+
+    init(_ octets: [UInt8]) { self.octets = octets }
+
+    /// Nothing but white space is left.
+    var isAtEnd: Bool {
+        mutating get {
+            skipSpace()
+            return position == octets.count
+        }
+    }
+
+    private mutating func skipSpace() {
+        while position < octets.count, [0x20, 0x09, 0x0A, 0x0D].contains(octets[position]) { position += 1 }
+    }
+
+    mutating func take(_ octet: UInt8) -> Bool {
+        skipSpace()
+        guard position < octets.count, octets[position] == octet else { return false }
+        position += 1
+        return true
+    }
+
+    mutating func takeNull() -> Bool { take(literal: "null") }
+
+    private mutating func take(literal: StaticString) -> Bool {
+        skipSpace()
+        let text = "\(literal)"
+        guard octets[position...].starts(with: text.utf8) else { return false }
+        position += text.utf8.count
+        return true
+    }
+
+    /// The string that begins here, its escapes resolved; `nil` where there is none, or it holds half a character.
+    mutating func string() -> String? {
+        guard take(UInt8(ascii: "\"")) else { return nil }
+        var result: [UInt8] = []
+        while position < octets.count {
+            let octet = octets[position]
+            position += 1
+            switch octet {
+            case UInt8(ascii: "\""): return String(validating: result, as: UTF8.self)
+            case UInt8(ascii: "\\"):
+                guard let scalar = escape() else { return nil }
+                result += Array(String(Character(scalar)).utf8)
+            case 0..<0x20: return nil
+            default: result.append(octet)
+            }
+        }
+        return nil
+    }
+
+    private mutating func escape() -> Unicode.Scalar? {
+        guard position < octets.count else { return nil }
+        defer { position += 1 }
+        switch octets[position] {
+        case UInt8(ascii: "\""): return "\""
+        case UInt8(ascii: "\\"): return "\\"
+        case UInt8(ascii: "/"): return "/"
+        case UInt8(ascii: "b"): return "\u{08}"
+        case UInt8(ascii: "f"): return "\u{0C}"
+        case UInt8(ascii: "n"): return "\n"
+        case UInt8(ascii: "r"): return "\r"
+        case UInt8(ascii: "t"): return "\t"
+        case UInt8(ascii: "u"):
+            guard let unit = hexadecimal() else { return nil }
+            guard 0xD800...0xDBFF ~= unit else { return Unicode.Scalar(unit) }
+            guard octets[(position + 1)...].starts(with: "\\u".utf8) else { return nil }
+            position += 2
+            guard let low = hexadecimal(), 0xDC00...0xDFFF ~= low else { return nil }
+            return Unicode.Scalar(0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00))
+        default: return nil
+        }
+    }
+
+    /// Four digits behind the cursor, which then stands on the last of them.
+    private mutating func hexadecimal() -> UInt32? {
+        guard octets.count - position > 4 else { return nil }
+        let digits = octets[(position + 1)...(position + 4)]
+        // `UInt32` would take a sign.
+        guard digits.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }) else { return nil }
+        position += 4
+        return UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
+    }
+
+    /// Goes past one value of any kind.
+    mutating func skipValue(depth: Int = 0) -> Bool {
+        guard depth < Self.maximumDepth else { return false }
+        if take(UInt8(ascii: "{")) {
+            var isFirst = true
+            while !take(UInt8(ascii: "}")) {
+                guard isFirst || take(UInt8(ascii: ",")), string() != nil, take(UInt8(ascii: ":")),
+                    skipValue(depth: depth + 1)
+                else { return false }
+                isFirst = false
+            }
+            return true
+        }
+        if take(UInt8(ascii: "[")) {
+            var isFirst = true
+            while !take(UInt8(ascii: "]")) {
+                guard isFirst || take(UInt8(ascii: ",")), skipValue(depth: depth + 1) else { return false }
+                isFirst = false
+            }
+            return true
+        }
+        if take(literal: "true") || take(literal: "false") || take(literal: "null") { return true }
+        guard position < octets.count else { return false }
+        if octets[position] == UInt8(ascii: "\"") { return string() != nil }
+        return skipNumber()
+    }
+
+    private mutating func skipNumber() -> Bool {
+        let start = position
+        while position < octets.count, "+-.0123456789Ee".utf8.contains(octets[position]) { position += 1 }
+        return position > start
+    }
+}

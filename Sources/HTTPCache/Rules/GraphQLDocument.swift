@@ -1,0 +1,192 @@
+/// What an operation of GraphQL does. GraphQL §2.3
+enum GraphQLOperation: Sendable, Hashable {
+    case query
+    case mutation
+    case subscription
+}
+
+/// Tells which operation of a GraphQL document is asked for, and of what type it is. GraphQL §2
+///
+/// It reads no more than it needs to: definitions and their names, and past everything in brackets. What it cannot read, and what holds anything but operations and fragments, is
+/// nothing: then the request is forwarded as any other, which is right for all of them.
+struct GraphQLDocument {
+    private enum Token: Hashable {
+        case name(String)
+        case punctuator(UInt8)
+        /// A string, a number, a variable's `$`, `...`: what only stands within a definition.
+        case other
+        case end
+    }
+
+    /// More brackets within each other than any query has.
+    private static let maximumDepth = 256
+
+    private let octets: [UInt8]
+    private var position = 0
+
+    private init(_ text: String) { octets = Array(text.utf8) }
+
+    /// The type of the operation that is asked for.
+    ///
+    /// - Parameter name: of the operation; `nil` where the document has only one.
+    /// - Returns: `nil` where the document cannot be read, or there is no such operation or more than one.
+    static func operation(in text: String, named name: String?) -> GraphQLOperation? {
+        var document = GraphQLDocument(text)
+        var found: [GraphQLOperation] = []
+        while true {
+            guard let token = document.next() else { return nil }
+            switch token {
+            case .end:
+                return found.count == 1 ? found[0] : nil
+            case .punctuator(UInt8(ascii: "{")):
+                guard document.skipBrackets() else { return nil }
+                // The short form has no name, and is a query.
+                if name == nil { found.append(.query) }
+            case .name(let keyword):
+                guard let operation = document.definition(keyword) else { return nil }
+                if let type = operation.type, name == nil || operation.name == name { found.append(type) }
+            case .punctuator, .other:
+                return nil
+            }
+        }
+    }
+
+    /// The rest of a definition that begins with a keyword; without a type where it is a fragment, `nil` where it is anything else.
+    private mutating func definition(_ keyword: String) -> (type: GraphQLOperation?, name: String?)? {
+        let type: GraphQLOperation?
+        switch keyword {
+        case "query": type = .query
+        case "mutation": type = .mutation
+        case "subscription": type = .subscription
+        case "fragment": type = nil
+        default: return nil
+        }
+        var name: String?
+        var isFirst = true
+        while let token = next() {
+            switch token {
+            case .punctuator(UInt8(ascii: "{")): return skipBrackets() ? (type, name) : nil
+            // Variables' definitions and directives' arguments.
+            case .punctuator(UInt8(ascii: "(")): guard skipBrackets() else { return nil }
+            case .name(let word): if isFirst { name = word }
+            // A directive.
+            case .punctuator(UInt8(ascii: "@")): break
+            case .punctuator, .other, .end: return nil
+            }
+            isFirst = false
+        }
+        return nil
+    }
+
+    /// Goes behind the bracket that closes the one that was just read.
+    private mutating func skipBrackets() -> Bool {
+        var open = [octets[position - 1]]
+        while let last = open.last {
+            guard let token = next() else { return false }
+            guard case .punctuator(let octet) = token else {
+                if token == .end { return false }
+                continue
+            }
+            switch octet {
+            case UInt8(ascii: "{"), UInt8(ascii: "("), UInt8(ascii: "["):
+                guard open.count < Self.maximumDepth else { return false }
+                open.append(octet)
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                // In ASCII each opening bracket of these is two before its closing one.
+                guard last == octet - 2 else { return false }
+                open.removeLast()
+            case UInt8(ascii: ")"):
+                guard last == UInt8(ascii: "(") else { return false }
+                open.removeLast()
+            default: break
+            }
+        }
+        return true
+    }
+
+    /// The next token; `nil` where there is none to be made of what stands here. GraphQL §2.1
+    private mutating func next() -> Token? {
+        skipIgnored()
+        guard position < octets.count else { return .end }
+        let octet = octets[position]
+        switch octet {
+        case UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: "["),
+            UInt8(ascii: "]"), UInt8(ascii: "@"), UInt8(ascii: ":"), UInt8(ascii: "="), UInt8(ascii: "!"),
+            UInt8(ascii: "|"), UInt8(ascii: "&"):
+            position += 1
+            return .punctuator(octet)
+        case UInt8(ascii: "$"):
+            position += 1
+            return .other
+        case UInt8(ascii: "."):
+            guard octets[position...].starts(with: "...".utf8) else { return nil }
+            position += 3
+            return .other
+        case UInt8(ascii: "\""):
+            return skipString() ? .other : nil
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+            position += 1
+            while position < octets.count, octets[position].isNumberOctet { position += 1 }
+            return .other
+        default:
+            guard octet.isNameStart else { return nil }
+            let start = position
+            while position < octets.count, octets[position].isNameStart || octets[position].isDecimalDigit {
+                position += 1
+            }
+            return .name(String(decoding: octets[start..<position], as: UTF8.self))
+        }
+    }
+
+    /// White space, commas, byte order marks and comments mean nothing.
+    private mutating func skipIgnored() {
+        while position < octets.count {
+            switch octets[position] {
+            case 0x20, 0x09, 0x0A, 0x0D, UInt8(ascii: ","): position += 1
+            case 0xEF where octets[position...].starts(with: [0xEF, 0xBB, 0xBF]): position += 3
+            case UInt8(ascii: "#"):
+                while position < octets.count, octets[position] != 0x0A, octets[position] != 0x0D { position += 1 }
+            default: return
+            }
+        }
+    }
+
+    private mutating func skipString() -> Bool {
+        if octets[position...].starts(with: "\"\"\"".utf8) {
+            position += 3
+            while position < octets.count {
+                if octets[position...].starts(with: "\\\"\"\"".utf8) {
+                    position += 4
+                } else if octets[position...].starts(with: "\"\"\"".utf8) {
+                    position += 3
+                    return true
+                } else {
+                    position += 1
+                }
+            }
+            return false
+        }
+        position += 1
+        while position < octets.count {
+            switch octets[position] {
+            case UInt8(ascii: "\""):
+                position += 1
+                return true
+            case UInt8(ascii: "\\"): position += 2
+            case 0x0A, 0x0D: return false
+            default: position += 1
+            }
+        }
+        return false
+    }
+}
+
+extension UInt8 {
+    fileprivate var isDecimalDigit: Bool { self &- 0x30 < 10 }
+    /// `NameStart`: a letter or an underscore.
+    fileprivate var isNameStart: Bool { (self | 0x20) &- 0x61 < 26 || self == UInt8(ascii: "_") }
+    fileprivate var isNumberOctet: Bool {
+        isDecimalDigit || isNameStart || self == UInt8(ascii: ".") || self == UInt8(ascii: "+")
+            || self == UInt8(ascii: "-")
+    }
+}

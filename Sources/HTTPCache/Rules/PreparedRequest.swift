@@ -1,0 +1,260 @@
+package import HTTPCacheSemantics
+package import HTTPTypes
+
+/// A request after its rules: what is looked up, what is sent, and what was changed for that. Made once for each exchange, by ``CacheEngine/prepare(_:)``.
+package struct PreparedRequest: Sendable {
+    /// As it came, where it is not as it is looked up.
+    private let original: CacheRequest?
+    /// As it is looked up and sent. The fields that rules set towards the origin are not in it: they are added when it is sent (``PreparedRequest/sending(_:)``).
+    package let request: CacheRequest
+    /// What holds for it; `nil` without rules.
+    package let rules: RequestRules?
+    /// The target as it came.
+    package let presentedTarget: TargetURI
+    /// The target that is sent.
+    package let target: TargetURI
+    /// The target that is keyed: without parameters that make no difference.
+    package let keyedTarget: TargetURI
+    /// The key of its stored responses; `nil` where it goes past the store.
+    package let key: CacheKey?
+    /// Its principal's stored responses are looked up and stored under ``key`` and nowhere else.
+    package let isPerPrincipal: Bool
+    /// The engine's policy with what the rules say in place of responses' fields.
+    package let policy: CachePolicy
+    /// The head as variants are selected by it: credentials replaced by their HMACs.
+    package let selecting: HTTPRequest
+    /// How much of the network may be used.
+    package let mode: OfflineMode
+
+    /// As it came.
+    package var presented: CacheRequest { original ?? request }
+
+    /// What holds before a response is known.
+    package var settings: ExchangeSettings? { rules?.settings }
+
+    /// What holds once a response with these fields is known.
+    package func settings(for fields: HTTPFields) -> ExchangeSettings? {
+        rules?.settings(for: fields)
+    }
+
+    /// The keys under which stored responses are looked up: the principal's own first.
+    package var lookupKeys: [CacheKey] {
+        guard let key else { return [] }
+        let shared = key.inPartition(.shared)
+        return isPerPrincipal || shared == key ? [key] : [key, shared]
+    }
+
+    /// The key for a response that everybody of its cache may have.
+    func sharedKey(_ key: CacheKey) -> CacheKey { isPerPrincipal ? key : key.inPartition(.shared) }
+
+    /// What says whether two requests with one key may have one fetch: the same rules hold for both.
+    var rulesIdentity: ObjectIdentifier? { rules.map { ObjectIdentifier($0) } }
+
+    /// How long an origin may take to send a response's head; `nil` leaves it to the transport.
+    func hardTimeout(_ options: EngineOptions) -> Duration? {
+        guard let settings else { return options.hardTimeout }
+        return settings.hardTimeout.resolved(options.hardTimeout)
+    }
+
+    /// How long a caller waits while a stored response could answer; `nil`: to the end.
+    func softTimeout(_ options: EngineOptions) -> Duration? {
+        guard let settings else { return options.softTimeout }
+        return settings.softTimeout.resolved(options.softTimeout)
+    }
+
+    /// Whether the origin's breaker counts.
+    var usesBreaker: Bool { settings?.usesBreaker ?? true }
+
+    /// What is sent for this request, under its head or another (with the cache's validators, say).
+    func sending(_ head: HTTPRequest? = nil) -> TransportRequest {
+        var head = head ?? request.head
+        if let edits = settings?.requestFields, !edits.isEmpty { edits.apply(to: &head.headerFields) }
+        return request.sending(head)
+    }
+
+    /// The same with another head: a request of nobody in particular that renews what is stored.
+    func renewing(_ head: HTTPRequest) -> PreparedRequest {
+        var request = request
+        request.head = head
+        request.onInformational = nil
+        var original = original
+        original?.head.headerFields.removeConditionsAndRanges()
+        original?.onInformational = nil
+        return PreparedRequest(self, request: request, original: original)
+    }
+
+    private init(_ other: PreparedRequest, request: CacheRequest, original: CacheRequest?) {
+        self.original = original
+        self.request = request
+        rules = other.rules
+        presentedTarget = other.presentedTarget
+        target = other.target
+        keyedTarget = other.keyedTarget
+        key = other.key
+        isPerPrincipal = other.isPerPrincipal
+        policy = other.policy
+        selecting = other.selecting
+        mode = other.mode
+    }
+}
+
+extension PreparedRequest {
+    /// - Parameter engine: whose rules, partitions, policy and mode count.
+    fileprivate init?(_ presented: CacheRequest, _ engine: CacheEngine) {
+        guard let presentedTarget = TargetURI(request: presented.head) else { return nil }
+        self.presentedTarget = presentedTarget
+        guard let rules = engine.rules?.rules(for: presented.head) else {
+            original = nil
+            request = presented
+            rules = nil
+            target = presentedTarget
+            keyedTarget = presentedTarget
+            isPerPrincipal = false
+            policy = engine.policy
+            mode = engine.mode
+            guard presented.storage != .never, presented.isKeyed else {
+                key = nil
+                selecting = presented.head
+                return
+            }
+            key = engine.partitions.key(for: presented, target: presentedTarget)
+            selecting = engine.partitions.selecting(presented.head)
+            return
+        }
+        let settings = rules.settings
+        target = presentedTarget.rewritten(dropping: rules.dropped, sorting: settings.target.sortsParameters)
+        keyedTarget = target.ignoring(rules.ignored)
+        let request = Self.request(presented, settings, target: target == presentedTarget ? nil : target)
+        self.request = request
+        original = presented
+        self.rules = rules
+        mode = OfflineMode.leastNetwork(engine.mode, settings.mode)
+        let principal = settings.principal.flatMap {
+            engine.partitions.partition(of: presented, by: $0)
+        }
+        isPerPrincipal = principal != nil
+        var policy = engine.policy
+        if rules.hasOverrides { policy.overriding = rules }
+        if principal != nil { policy.kind = .private }
+        self.policy = policy
+        guard request.storage != .never, request.isKeyed, !settings.isBypassed,
+            settings.methods?.contains(request.head.method) ?? true
+        else {
+            key = nil
+            selecting = request.head
+            return
+        }
+        key = CacheKey(
+            partition: principal ?? engine.partitions.partition(of: request, ignoring: settings.ignoredFields),
+            method: request.head.method,
+            target: keyedTarget,
+            content: request.keyContent
+        )
+        selecting = engine.partitions.selecting(request.head)
+    }
+
+    /// The request as it is looked up and sent.
+    private static func request(
+        _ presented: CacheRequest,
+        _ settings: ExchangeSettings,
+        target: TargetURI?
+    ) -> CacheRequest {
+        var request = presented
+        if let target { request.head.path = target.requestTarget }
+        let edits = settings.requestFields
+        if !edits.isEmpty {
+            request.head.headerFields.removeAll { edits.removed.contains($0.name) || edits.set.contains($0.name) }
+        }
+        if settings.normalizesAcceptEncoding, let value = AcceptEncoding.normalized(request.head.headerFields) {
+            request.head.headerFields[.acceptEncoding] = value
+        }
+        if presented.head.method == .post, settings.keyedContent != .asRequested, !request.keysContent {
+            request.keysContent =
+                switch settings.keyedContent {
+                case .asRequested: false
+                case .any: true
+                case .graphQL: presented.isGraphQLQuery
+                }
+        }
+        return request
+    }
+}
+
+extension CacheEngine {
+    /// What a request is after its rules; `nil` where it names no `http` or `https` target.
+    ///
+    /// The one place where rules change a request: exchanges, keys, invalidation and those that explain them go through it.
+    package func prepare(_ request: CacheRequest) -> PreparedRequest? { PreparedRequest(request, self) }
+
+    /// The targets under which responses to requests for this target are stored: as it stands, and as the rules for each method that has stored responses change it.
+    ///
+    /// What is invalidated, or listened to, is all of them. Without rules that is the target itself.
+    func keyedTargets(of target: TargetURI, like request: HTTPRequest? = nil) -> [TargetURI] {
+        var result = [target]
+        guard let rules else { return result }
+        var methods: [HTTPRequest.Method] = [.get, .head, .post]
+        if let query = HTTPRequest.Method(rawValue: "QUERY") { methods.append(query) }
+        if let request, !methods.contains(request.method) { methods.append(request.method) }
+        for method in methods {
+            let found = rules.rules(
+                for: HTTPRequest(
+                    method: method,
+                    scheme: target.scheme,
+                    authority: target.authority,
+                    path: target.requestTarget
+                )
+            )
+            let keyed = target.rewritten(dropping: found.dropped, sorting: found.settings.target.sortsParameters)
+                .ignoring(found.ignored)
+            if !result.contains(keyed) { result.append(keyed) }
+        }
+        return result
+    }
+}
+
+extension OfflineMode {
+    /// Of two modes the one that uses less of the network: a rule bounds the engine's mode and never widens it.
+    static func leastNetwork(_ mode: OfflineMode, _ other: OfflineMode?) -> OfflineMode {
+        guard let other else { return mode }
+        return mode.rank >= other.rank ? mode : other
+    }
+
+    private var rank: Int {
+        switch self {
+        case .online: 0
+        case .automatic: 1
+        case .preferStored: 2
+        case .offline: 3
+        }
+    }
+}
+
+extension ExchangeSettings.Override {
+    /// The engine's own setting, or what takes its place.
+    func resolved(_ inherited: Value?) -> Value? {
+        switch self {
+        case .inherited: inherited
+        case .off: nil
+        case .value(let value): value
+        }
+    }
+}
+
+extension FieldEdits {
+    /// Removes, then sets.
+    ///
+    /// - Parameter kept: names of fields that are left as they are.
+    func apply(to fields: inout HTTPFields, keeping kept: Set<HTTPField.Name> = []) {
+        fields.removeAll { !kept.contains($0.name) && (removed.contains($0.name) || set.contains($0.name)) }
+        for field in set where !kept.contains(field.name) { fields.append(field) }
+    }
+}
+
+extension HTTPFields {
+    /// What makes a request one for a part or for a 304.
+    mutating func removeConditionsAndRanges() {
+        for name in [HTTPField.Name.ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince, .ifRange, .range] {
+            self[fields: name] = []
+        }
+    }
+}

@@ -1,0 +1,68 @@
+public import HTTPTypes
+
+/// `Accept-Encoding` in one spelling. RFC 9110 §12.5.3
+public enum AcceptEncoding {
+    /// The one spelling for all requests that accept the same of `br`, `gzip` and `zstd`: those three, as far as they are accepted, in this order and without weights;
+    /// `identity` where it is none of them.
+    ///
+    /// So there are eight spellings at most, and an origin that negotiates makes at most as many variants. Nothing is ever accepted that the client does not accept: a weight of 0 excludes,
+    /// `*` stands for what is not named, `identity;q=0` stays. What is lost are the weights, and codings that are hardly in use (`deflate`, `compress`).
+    ///
+    /// - Returns: `nil` where the fields stay as they are: there is none, it is malformed, or only other codings are accepted and `identity` is not.
+    public static func normalized(_ fields: HTTPFields) -> String? {
+        guard fields.contains(.acceptEncoding) else { return nil }
+        var weights: [String: Bool] = [:]
+        for value in fields[values: .acceptEncoding] {
+            for member in value.utf8.split(separator: UInt8(ascii: ",")) {
+                guard let (coding, isAccepted) = read(member) else { return nil }
+                guard let coding else { continue }
+                // Named twice, it is accepted only where both say so.
+                weights[coding] = (weights[coding] ?? true) && isAccepted
+            }
+        }
+        let others = weights["*"] ?? false
+        var accepted = ["br", "gzip", "zstd"].filter { weights[$0] ?? others }
+        let acceptsIdentity = weights["identity"] ?? weights["*"] ?? true
+        if !acceptsIdentity {
+            guard !accepted.isEmpty else { return nil }
+            accepted.append("identity;q=0")
+        }
+        return accepted.isEmpty ? "identity" : accepted.joined(separator: ", ")
+    }
+
+    /// One member: its coding in lower case (`nil`: an empty member), and whether its weight is more than 0. `nil` where it is malformed.
+    private static func read(_ member: Substring.UTF8View.SubSequence) -> (coding: String?, isAccepted: Bool)? {
+        let parts = member.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map(trimmed)
+        guard let name = parts.first else { return (nil, false) }
+        if name.isEmpty { return parts.count == 1 ? (nil, false) : nil }
+        guard name.allSatisfy(\.isTokenOctet), parts.count <= 2 else { return nil }
+        var coding = String(decoding: name.map(\.asciiLowercased), as: UTF8.self)
+        // RFC 9110 §8.4.1.3
+        if coding == "x-gzip" { coding = "gzip" }
+        guard parts.count == 2 else { return (coding, true) }
+        guard let weight = weight(parts[1]) else { return nil }
+        return (coding, weight)
+    }
+
+    /// Whether `q=…` is more than 0; `nil` where it is no weight. RFC 9110 §12.4.2
+    private static func weight(_ octets: [UInt8]) -> Bool? {
+        guard octets.count >= 3, octets.count <= 7, octets[0].asciiLowercased == UInt8(ascii: "q"),
+            octets[1] == UInt8(ascii: "=")
+        else { return nil }
+        let digits = octets[2...]
+        guard digits[2] == UInt8(ascii: "0") || digits[2] == UInt8(ascii: "1"),
+            digits.count == 1 || digits[3] == UInt8(ascii: "."), digits.dropFirst(2).allSatisfy(\.isDigit)
+        else { return nil }
+        let isZero = digits.allSatisfy { $0 == UInt8(ascii: "0") || $0 == UInt8(ascii: ".") }
+        guard digits[2] == UInt8(ascii: "0") || digits.dropFirst(2).allSatisfy({ $0 == UInt8(ascii: "0") }) else {
+            return nil
+        }
+        return !isZero
+    }
+
+    private static func trimmed(_ octets: some Collection<UInt8>) -> [UInt8] {
+        var result = Array(octets.drop(while: \.isWhitespace))
+        while result.last?.isWhitespace == true { result.removeLast() }
+        return result
+    }
+}
