@@ -123,4 +123,3 @@ extension Foresight.Outcome {
 
     private func saturatedNegation(_ number: Int64) -> Int64 { number == .min ? .max : -number }
 }
-
