@@ -117,6 +117,8 @@ extension FreshnessLifetime.Source {
     fileprivate var words: String {
         switch self {
         case .explicitExpiry: "set by the caller"
+        case .rule: "a rule"
+        case .ruleDefault: "a rule, for want of one by the origin"
         case .sMaxage: "s-maxage"
         case .maxAge: "max-age"
         case .expires: "Expires"

@@ -13,7 +13,8 @@ struct Show: AsyncParsableCommand {
             have several entries: variants, methods, principals. All are shown; '--entry' chooses one.
 
             JSON: one object per entry, with the keys of 'list' and: tags, fields and selectingFields (arrays of \
-            [name, value]), freshnessSource (maxAge, sMaxage, expires, heuristic, explicitExpiry or none), \
+            [name, value]), freshnessSource (maxAge, sMaxage, expires, heuristic, explicitExpiry, rule, \
+            ruleDefault or none), \
             freshnessLifetimeSeconds, bodyPreview (text; null for other bodies).
 
             EXAMPLES

@@ -1,5 +1,6 @@
 import HTTPCacheSemantics
 import HTTPTypes
+import Logging
 
 /// Answering from the store: the whole representation, a 304 to the caller's own condition, or the ranges it asks for.
 extension Exchange {
@@ -33,6 +34,12 @@ extension Exchange {
                 guard let opened = await open(selection, of: stored, boundary: boundary) else { return nil }
                 body = opened
             }
+        }
+        if let directive = serve.liftedDirective {
+            engine.logger.debug(
+                "Stale response answers although a directive forbids it, because a rule says so",
+                metadata: ["http.method": "\(request.head.method)", "cache.directive": "\(directive)"]
+            )
         }
         return CacheResponse(
             head: head,

@@ -13,6 +13,8 @@ package struct ExchangeMachine: Sendable {
         package var outcome: CacheOutcome
         /// To be renewed in the background, so that the next caller is served something newer.
         package var isToBeRefreshed = false
+        /// The directive that forbids this, and does not count because an operator says so.
+        package var liftedDirective: String?
     }
 
     /// A request to the origin, and why.
@@ -119,7 +121,7 @@ package struct ExchangeMachine: Sendable {
             guard preference == .storedOnly || policy.isOnlyIfCached(request) else {
                 return .fetch(validation(of: stored, reason: .stale))
             }
-            guard case .forbidden(let directive) = reuse.staleUse else { return .refuse(notStored(.stale)) }
+            guard case .forbidden(let directive) = staleUse(reuse) else { return .refuse(notStored(.stale)) }
             return .refuse(staleForbidden(by: directive, cause: nil))
         case .networkFirst, .networkOnly:
             return policy.isOnlyIfCached(request)
@@ -176,7 +178,7 @@ package struct ExchangeMachine: Sendable {
         }
         if preference != .networkOnly, let (stored, reuse) = selected {
             if let usable = usableWithoutOrigin(stored, reuse, isOriginAway: true) { return .serve(usable) }
-            if case .forbidden(let directive) = reuse.staleUse {
+            if case .forbidden(let directive) = staleUse(reuse) {
                 return .refuse(staleForbidden(by: directive, cause: error))
             }
         }
@@ -275,6 +277,7 @@ package struct ExchangeMachine: Sendable {
             timeToLive: reuse.freshness.secondsToLive,
             detail: .staleIfError
         )
+        if !reuse.freshness.isFresh { served.lift(reuse.liftedDirective) }
         return served
     }
 
@@ -310,9 +313,13 @@ package struct ExchangeMachine: Sendable {
 
     /// Whether the operator's permission to use stale responses covers this one: the origin and the caller do not forbid it.
     private func mayStandIn(_ stored: StoredResponse, _ reuse: Reuse) -> Bool {
-        preference != .networkOnly && stored.head.status.code < 400 && reuse.staleUse == .allowed
-            && !stored.head.isInvalidated
+        // What an operator lifted is lifted for an origin that cannot be reached, and this one can.
+        preference != .networkOnly && stored.head.status.code < 400 && reuse.staleUse(isOffline: false) == .allowed
+            && reuse.liftedDirective == nil && !stored.head.isInvalidated
     }
+
+    /// Whether the stored response may be used as stale as it is, as far as the mode says.
+    private func staleUse(_ reuse: Reuse) -> Reuse.StaleUse { reuse.staleUse(isOffline: mode == .offline) }
 
     /// Fresh, but for longer than the share of its lifetime that the operator set.
     private func isToBeRefreshed(_ stored: StoredResponse, _ reuse: Reuse) -> Bool {
@@ -347,16 +354,24 @@ package struct ExchangeMachine: Sendable {
         _ reuse: Reuse,
         isOriginAway: Bool = false
     ) -> Serve? {
-        let isFresh =
-            switch reuse.decision {
-            case .fresh, .staleAllowed, .staleWhileRevalidate: true
-            case .validate: false
-            }
-        // An old error is no answer, however much its fields allow: a stale success is what the network's absence excuses.
-        guard isFresh || (reuse.staleUse == .allowed && stored.head.status.code < 400) else { return nil }
+        let use = staleUse(reuse)
+        var isLifted = false
+        switch reuse.decision {
+        case .fresh, .staleWhileRevalidate: break
+        case .staleAllowed:
+            // The request's wish does not go beyond the operator's limit where no origin is asked.
+            guard use == .allowed else { return nil }
+        case .validate:
+            // An old error is no answer, however much its fields allow: a stale success is what the network's absence excuses.
+            guard use == .allowed, stored.head.status.code < 400 else { return nil }
+            isLifted = reuse.liftedDirective != nil
+            // An origin that may be there still is asked, as the directive wants it.
+            guard !isLifted || isOriginAway || preference == .storedOnly else { return nil }
+        }
         var served = serve(stored, reuse)
         // A fresh response needs no excuse; a stale one says that the network is away.
         if isOriginAway || mode == .offline, reuse.decision != .fresh { served.outcome.detail = .offline }
+        if isLifted { served.lift(reuse.liftedDirective) }
         return served
     }
 
@@ -413,16 +428,29 @@ package struct ExchangeMachine: Sendable {
     }
 
     private func staleForbidden(by directive: String, cause: (any Error)?) -> ExchangeError {
-        ExchangeError(
+        let why =
+            directive.hasPrefix("stale.")
+            ? "it is staler than '\(directive)' allows"
+            : "'\(directive)'\(directive == "cookie" ? ": it was made for others" : "")"
+        return ExchangeError(
             code: .staleForbidden,
             message:
                 "The stored response for '\(request.redactedTarget)' may not be used without validation "
-                + "('\(directive)'\(directive == "cookie" ? ": it was made for others" : "")), "
+                + "(\(why)), "
                 + "and the origin \(cause == nil ? "may not be asked" : "could not be reached").",
             status: 504,
             outcome: CacheOutcome(forward: .stale, detail: .offline),
             cause: cause
         )
+    }
+}
+
+extension ExchangeMachine.Serve {
+    /// Says that a directive that forbids this did not count.
+    fileprivate mutating func lift(_ directive: String?) {
+        guard let directive else { return }
+        liftedDirective = directive
+        outcome.detail = .despite(directive)
     }
 }
 

@@ -10,4 +10,15 @@ extension CacheOutcome.Detail {
     public static let guarded = CacheOutcome.Detail("guarded")
     /// Too many requests wait for the origin.
     public static let overloaded = CacheOutcome.Detail("overloaded")
+
+    /// Stale, served although a directive forbids that, because an operator's rule says so: `despite-must-revalidate`.
+    public static func despite(_ directive: String) -> CacheOutcome.Detail {
+        switch directive {
+        case "must-revalidate": CacheOutcome.Detail("despite-must-revalidate")
+        case "proxy-revalidate": CacheOutcome.Detail("despite-proxy-revalidate")
+        case "no-cache": CacheOutcome.Detail("despite-no-cache")
+        case "s-maxage": CacheOutcome.Detail("despite-s-maxage")
+        default: CacheOutcome.Detail("despite")
+        }
+    }
 }

@@ -23,7 +23,7 @@ struct ExchangeMetrics: Sendable {
         let ending: Ending =
             if response.outcome.isHit {
                 response.isStale ? .staleHit : .hit
-            } else if response.outcome.detail == .staleIfError {
+            } else if response.isStaleOnError || response.outcome.detail == .staleIfError {
                 .staleHit
             } else if response.outcome.isCollapsed {
                 .collapsed
@@ -46,4 +46,11 @@ struct ExchangeMetrics: Sendable {
     }
 
     func recordStoreFailure() { storeFailures.increment() }
+}
+
+extension CacheResponse {
+    /// The origin was asked and failed, and what is stored answers because a rule lets it.
+    fileprivate var isStaleOnError: Bool {
+        outcome.forward == .stale && outcome.detail?.description.hasPrefix("despite") == true
+    }
 }

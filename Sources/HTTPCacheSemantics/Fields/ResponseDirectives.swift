@@ -103,3 +103,20 @@ struct ResponseDirectives: Sendable, Hashable {
         min(earlier ?? .maximum, value ?? .zero)
     }
 }
+
+extension ResponseDirectives {
+    /// Takes away what an operator has ignored, and puts the operator's seconds in the place of the response's.
+    mutating func apply(_ overrides: PolicyOverrides) {
+        let ignored = overrides.ignoredDirectives
+        if !ignored.isEmpty {
+            if ignored.contains(.noStore) { noStore = false }
+            if ignored.contains(.noCache) { noCache = .absent }
+            if ignored.contains(.private) { isPrivate = .absent }
+            if ignored.contains(.mustRevalidate) { mustRevalidate = false }
+            if ignored.contains(.proxyRevalidate) { proxyRevalidate = false }
+            if ignored.contains(.sMaxage) { sMaxage = nil }
+        }
+        if let seconds = overrides.staleWhileRevalidate { staleWhileRevalidate = DeltaSeconds(seconds: seconds) }
+        if let seconds = overrides.staleIfError { staleIfError = DeltaSeconds(seconds: seconds) }
+    }
+}

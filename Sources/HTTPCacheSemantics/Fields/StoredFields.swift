@@ -17,6 +17,8 @@ struct StoredFields {
     var expires = Expires.absent
     var lastModified: Timestamp?
     var age: DeltaSeconds?
+    /// What an operator says in place of them.
+    var overrides: PolicyOverrides?
 
     /// - Parameters:
     ///   - received: for dates with two-digit years.

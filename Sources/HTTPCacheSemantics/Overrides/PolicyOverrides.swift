@@ -33,7 +33,8 @@ public struct PolicyOverrides: Sendable, Hashable {
     public var errorLifetime: Int64?
     /// Directives that count as not given.
     public var ignoredDirectives: Directives = []
-    /// Directives that do not forbid stale use when the origin cannot be reached. RFC 9111 §4.2.4
+    /// Directives that do not forbid stale use when the origin cannot be reached or fails: `must-revalidate`, `proxy-revalidate`, `no-cache`, `s-maxage`; the others forbid it all the same.
+    /// RFC 9111 §4.2.4
     public var staleDespite: Directives = []
     /// How long after its freshness a response is served while it is renewed in the background, in seconds, in place of its own `stale-while-revalidate`. RFC 5861 §3
     public var staleWhileRevalidate: Int64?
@@ -45,7 +46,8 @@ public struct PolicyOverrides: Sendable, Hashable {
     public var maximumStalenessOffline: Int64?
     /// Statuses whose responses are stored; `nil`: all that RFC 9111 §3 lets be stored.
     public var statuses: Set<Int>?
-    /// Request fields that select no variant, in lower case, though `Vary` names them; their values are not stored either.
+    /// Request fields that select no variant, in lower case, though `Vary` names them; their values are not stored either. With `cookie` among them, a shared cache
+    /// answers requests that have one as it does others; `authorization` still keeps a response out of it (RFC 9111 §3.5).
     public var ignoredFields: Set<String> = []
 
     /// None.
@@ -53,6 +55,22 @@ public struct PolicyOverrides: Sendable, Hashable {
 
     /// Whether they change nothing.
     public var isEmpty: Bool { self == PolicyOverrides() }
+
+    /// Whether a response of this status has a lifetime by these, so that nothing needs to be guessed.
+    func statesLifetime(status code: Int) -> Bool {
+        code < 400 ? lifetime != nil || defaultLifetime != nil : errorLifetime != nil
+    }
+
+    /// Cookies make no difference to answers.
+    var ignoresCookie: Bool { ignoredFields.contains("cookie") }
+
+    /// Which limit of staleness forbids a response that is this stale (in milliseconds), by its name in a file; `nil` where none does.
+    func exceededBudget(staleness: Int64, isOffline: Bool) -> String? {
+        guard let seconds = isOffline ? maximumStalenessOffline : maximumStaleness, staleness > 0,
+            staleness > DeltaSeconds(seconds: seconds).milliseconds
+        else { return nil }
+        return isOffline ? "stale.offline" : "stale.normal"
+    }
 }
 
 /// Tells which overrides hold for a response; the policy asks it whenever it reads one.

@@ -71,12 +71,16 @@ extension CachePolicy {
     ///
     /// Normalised as ``matchesVariant(_:_:)`` compares them, one line for each name, in the names' order, so that equal selections are equal values.
     public func selectingFields(of request: HTTPRequest, for response: HTTPResponse) -> HTTPFields {
-        selectingFields(of: request, vary: FieldNameList(.vary, in: response.headerFields))
+        selectingFields(
+            of: request,
+            vary: FieldNameList(.vary, in: response.headerFields),
+            ignoring: overrides(of: response.headerFields)?.ignoredFields ?? []
+        )
     }
 
-    func selectingFields(of request: HTTPRequest, vary: FieldNameList) -> HTTPFields {
+    func selectingFields(of request: HTTPRequest, vary: FieldNameList, ignoring ignored: Set<String>) -> HTTPFields {
         var result = HTTPFields()
-        for text in vary.names.sorted() {
+        for text in vary.names.sorted() where !ignored.contains(text) {
             guard let name = HTTPField.Name(text),
                 let value = SelectingField.normalized(text, in: request.headerFields)
             else { continue }

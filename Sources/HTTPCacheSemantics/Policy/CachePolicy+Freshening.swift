@@ -46,7 +46,7 @@ extension CachePolicy {
         isForOthers: Bool
     ) -> StoredResponseHead? {
         guard stored.fields.count + fields.count < FieldRules.maximumCount else { return nil }
-        let directives = directives(of: fields)
+        let directives = directives(of: fields, updating: stored.fields)
         if isForOthers, directives.isPrivate != .absent { return nil }
         var update = storable(fields, directives)
         update.removeAll { field in
@@ -72,7 +72,11 @@ extension CachePolicy {
             result.fields.removeAll { withheld.contains($0.name.canonicalName) }
         }
         if let request, update.contains(.vary) {
-            result.selectingFields = selectingFields(of: request, vary: FieldNameList(.vary, in: result.fields))
+            result.selectingFields = selectingFields(
+                of: request,
+                vary: FieldNameList(.vary, in: result.fields),
+                ignoring: overrides(of: result.fields)?.ignoredFields ?? []
+            )
         }
         result.requestTime = requestTime
         result.responseTime = responseTime

@@ -3,8 +3,8 @@ internal import HTTPTypes
 extension CachePolicy {
     /// How long the response is fresh, counted from when the origin made it. RFC 9111 §4.2.1
     ///
-    /// In this order: the caller's ``StoredResponseHead/explicitExpiry``; `s-maxage` in a shared cache; `max-age`; `Expires` − `Date` (the time of receipt where
-    /// there is no valid `Date`); a heuristic (§4.2.2). Where a targeted field decides (RFC 9213), its `s-maxage` and `max-age` are meant and `Expires` says nothing. For 400, 405, 413, 414
+    /// In this order: the caller's ``StoredResponseHead/explicitExpiry``; an operator's ``PolicyOverrides/lifetime`` (from 400 on ``PolicyOverrides/errorLifetime``); `s-maxage` in a shared
+    /// cache; `max-age`; `Expires` − `Date` (the time of receipt where there is no valid `Date`); an operator's ``PolicyOverrides/defaultLifetime``; a heuristic (§4.2.2). Where a targeted field decides (RFC 9213), its `s-maxage` and `max-age` are meant and `Expires` says nothing. For 400, 405, 413, 414
     /// and 501 no lifetime but the caller's exceeds ``maximumErrorLifetime``. A directive that is there but malformed counts as zero, as does an
     /// `Expires` that is no date or is given twice; of a directive given twice with different values the smallest counts.
     public func freshnessLifetime(of stored: StoredResponseHead) -> FreshnessLifetime {
@@ -52,7 +52,7 @@ extension CachePolicy {
                 source: .explicitExpiry
             )
         }
-        var result = statedLifetime(of: stored, fields)
+        var result = rulesLifetime(of: stored, fields.overrides) ?? statedLifetime(of: stored, fields)
         if StatusRules.needsExplicitFreshness(stored.status.code) {
             result.milliseconds = min(
                 result.milliseconds,
@@ -60,6 +60,13 @@ extension CachePolicy {
             )
         }
         return result
+    }
+
+    /// What an operator says whatever the response does.
+    private func rulesLifetime(of stored: StoredResponseHead, _ overrides: PolicyOverrides?) -> FreshnessLifetime? {
+        guard let overrides else { return nil }
+        let seconds = stored.status.code < 400 ? overrides.lifetime : overrides.errorLifetime
+        return seconds.map { FreshnessLifetime(milliseconds: DeltaSeconds(seconds: $0).milliseconds, source: .rule) }
     }
 
     private func statedLifetime(of stored: StoredResponseHead, _ fields: StoredFields) -> FreshnessLifetime {
@@ -79,6 +86,10 @@ extension CachePolicy {
                 source: .expires
             )
         case .absent:
+            if let seconds = fields.overrides?.defaultLifetime, stored.status.code < 400 {
+                let lifetime = DeltaSeconds(seconds: seconds).milliseconds
+                return FreshnessLifetime(milliseconds: lifetime, source: .ruleDefault)
+            }
             return heuristicLifetime(of: stored, fields)
         }
     }

@@ -37,8 +37,9 @@ extension CachePolicy {
         guard request.method == .head, response.status.code == 200 else { return .unrelated }
         let fields = response.headerFields
         if kind == .shared {
-            let directives = directives(of: fields)
-            let hasCookie = request.headerFields.contains(.cookie)
+            let directives = directives(of: fields, updating: stored.fields)
+            let ignoresCookie = overrides(of: stored.fields)?.ignoresCookie == true
+            let hasCookie = !ignoresCookie && request.headerFields.contains(.cookie)
             let hasCredentials = hasCookie || request.headerFields.contains(.authorization)
             let isExcused = directives.allowsSharing || (directives.mustRevalidate && !hasCookie)
             if hasCredentials && !isExcused { return .unrelated }

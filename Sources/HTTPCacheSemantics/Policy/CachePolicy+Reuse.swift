@@ -21,22 +21,38 @@ extension CachePolicy {
     /// With an ``StoredResponseHead/explicitExpiry`` the response's own `no-cache` and `must-revalidate` are lifted, and its `stale-while-revalidate` does not prolong
     /// what the caller limited; the request's directives count all the same.
     ///
+    /// **What an operator says** (``PolicyOverrides``) counts in place of the response's own fields, but what it lifts with ``PolicyOverrides/staleDespite`` is lifted only where the
+    /// origin cannot be reached or fails: while it can be reached, a stale response is validated as its directives ask.
+    ///
     /// RFC 9111 §4, §4.2.4, §5.2; RFC 5861.
     public func reuse(of stored: StoredResponseHead, for request: HTTPRequest, at now: Timestamp) -> Reuse {
         let fields = read(stored)
         let wishes = RequestDirectives(request.headerFields)
         let freshness = freshness(of: stored, fields, at: now)
-        let isForOthers = kind == .shared && wishes.hasCookie && !fields.directives.allowsSharing
+        let isForOthers =
+            kind == .shared && wishes.hasCookie && !fields.directives.allowsSharing
+            && fields.overrides?.ignoresCookie != true
         let prohibition = prohibition(fields.directives, stored) ?? (isForOthers ? .cookie : nil)
         let staleness = -freshness.clampedTimeToLive
         let extensions = extensions(of: stored, fields.directives, staleness: staleness)
-        let forbidding = forbidding(prohibition, isPermitted: extensions.whileRevalidate || extensions.ifError)
+        var forbidding = forbidding(prohibition, isPermitted: extensions.whileRevalidate || extensions.ifError)
+        var lifted: Prohibition?
+        if let overrides = fields.overrides, !overrides.staleDespite.isEmpty, let forbids = forbidding {
+            let left =
+                self.prohibition(fields.directives, stored, despite: overrides.staleDespite)
+                ?? (isForOthers ? .cookie : nil)
+            forbidding = self.forbidding(left, isPermitted: extensions.whileRevalidate || extensions.ifError)
+            if forbidding == nil { lifted = forbids }
+        }
         return Reuse(
             decision: decision(stored, fields, wishes, freshness, prohibition, extensions, isForOthers),
             freshness: freshness,
             staleUse: staleUse(forbidding),
             allowsStaleOnError: !stored.isInvalidated && forbidding == nil
-                && (extensions.ifError || Self.covers(wishes.staleIfError, staleness: staleness))
+                && (extensions.ifError || Self.covers(wishes.staleIfError, staleness: staleness)),
+            exceededBudget: fields.overrides?.exceededBudget(staleness: staleness, isOffline: false),
+            exceededBudgetOffline: fields.overrides?.exceededBudget(staleness: staleness, isOffline: true),
+            liftedDirective: lifted?.rawValue
         )
     }
 
@@ -49,7 +65,7 @@ extension CachePolicy {
         let extensions = extensions(of: stored, directives, staleness: 0)
         return staleUse(
             forbidding(
-                prohibition(directives, stored),
+                prohibition(directives, stored, despite: overrides(of: stored.fields)?.staleDespite ?? []),
                 isPermitted: extensions.whileRevalidate || extensions.ifError
             )
         )
@@ -96,15 +112,21 @@ extension CachePolicy {
         var ifError: Bool
     }
 
-    private func prohibition(_ directives: ResponseDirectives, _ stored: StoredResponseHead) -> Prohibition? {
+    /// - Parameter despite: directives that an operator has lifted.
+    private func prohibition(
+        _ directives: ResponseDirectives,
+        _ stored: StoredResponseHead,
+        despite: PolicyOverrides.Directives = []
+    ) -> Prohibition? {
         if stored.explicitExpiry != nil { return nil }
-        if directives.mustRevalidate { return .mustRevalidate }
-        if directives.forbidsUnvalidatedUse { return .noCache }
+        if directives.mustRevalidate, !despite.contains(.mustRevalidate) { return .mustRevalidate }
+        if directives.forbidsUnvalidatedUse, !despite.contains(.noCache) { return .noCache }
+        // What must not be stored, or is another's, is nobody's to lift.
         if directives.forbidsStorage { return .noStore }
         guard kind == .shared else { return nil }
         if directives.isWhollyPrivate { return .isPrivate }
-        if directives.proxyRevalidate { return .proxyRevalidate }
-        return directives.sMaxage == nil ? nil : .sMaxage
+        if directives.proxyRevalidate, !despite.contains(.proxyRevalidate) { return .proxyRevalidate }
+        return directives.sMaxage == nil || despite.contains(.sMaxage) ? nil : .sMaxage
     }
 
     private func forbidding(_ prohibition: Prohibition?, isPermitted: Bool) -> Prohibition? {

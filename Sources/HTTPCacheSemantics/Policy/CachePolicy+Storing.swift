@@ -36,6 +36,8 @@ public enum StorageRefusal: String, Sendable, Hashable {
     case varyAny
     /// `Set-Cookie` in a shared cache that was not told to store it, or without `public` and `s-maxage`.
     case setCookie
+    /// An operator's rule stores other statuses only: ``PolicyOverrides/statuses``.
+    case rule
 }
 
 extension CachePolicy {
@@ -50,6 +52,9 @@ extension CachePolicy {
     /// malformed requests); statuses that answer the request rather than its target are never stored; `Set-Cookie` keeps a response out of a
     /// shared cache; a method whose content is keyed, QUERY apart, needs a stated lifetime (RFC 9110 §9.3.3).
     ///
+    /// Where an operator says how long the response is fresh (``PolicyOverrides``), that is a stated lifetime too. §3.5 and what is said of `Set-Cookie` count whatever an operator
+    /// says; only a `Cookie` that the operator has ignored is no credential.
+    ///
     /// - Parameters:
     ///   - hasCredentials: the request has credentials, or a principal was named for it.
     ///   - methodIsKeyed: the request's content is in the key (QUERY, opted-in POST), so a method other than GET may be stored.
@@ -63,14 +68,16 @@ extension CachePolicy {
     ) -> Storability {
         let code = response.status.code
         let directives = directives(of: response.headerFields)
+        let overrides = overrides(of: response.headerFields)
         if let refusal = refusal(status: code) ?? refusal(directives, status: code) { return .forbidden(refusal) }
+        if let statuses = overrides?.statuses, !statuses.contains(code) { return .forbidden(.rule) }
         let wishes = RequestDirectives(request.headerFields)
         if wishes.noStore { return .forbidden(.requestNoStore) }
         let vary = FieldNameList(.vary, in: response.headerFields)
         if vary.hasWildcard || vary.hasMalformedMember { return .forbidden(.varyAny) }
 
         let isExplicit =
-            hasExplicitExpiry || directives.maxAge != nil
+            hasExplicitExpiry || overrides?.statesLifetime(status: code) == true || directives.maxAge != nil
             || (!directives.isTargeted && response.headerFields.contains(.expires))
             || (kind == .shared && directives.sMaxage != nil)
         let method = request.method
@@ -84,7 +91,8 @@ extension CachePolicy {
             directives,
             hasCredentials: hasCredentials || request.headerFields.contains(.authorization),
             // §3.5 is about `Authorization`; no directive but those for everybody excuses a cookie.
-            mustRevalidateShares: request.headerFields.contains(.authorization) && !wishes.hasCookie
+            mustRevalidateShares: request.headerFields.contains(.authorization)
+                && !(wishes.hasCookie && overrides?.ignoresCookie != true)
         )
     }
 

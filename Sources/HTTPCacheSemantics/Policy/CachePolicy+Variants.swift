@@ -53,12 +53,14 @@ extension CachePolicy {
     /// Do the request's fields match those that this response was selected by? `Vary: *` never does.
     ///
     /// Compared after normalisation: lines joined, whitespace around commas dropped, names without case; for `Accept-Encoding`, `Accept-Language`
-    /// and `Accept-Charset` also case and order. A field that both lack matches; an empty one is not an absent one. RFC 9111 §4.1
+    /// and `Accept-Charset` also case and order. A field that both lack matches; an empty one is not an absent one. What an
+    /// operator has ignored (``PolicyOverrides/ignoredFields``) is not compared. RFC 9111 §4.1
     public func matchesVariant(_ stored: StoredResponseHead, _ request: HTTPRequest) -> Bool {
         var count = 0
+        let ignored = overriding == nil ? nil : overrides(of: stored.fields)?.ignoredFields
         for field in stored.fields where field.name.canonicalName.utf8.count == 4 && field.name == .vary {
             let matches = field.withUnsafeBytesOfValue { octets in
-                matchesNominated(octets, &count, stored.selectingFields, request.headerFields)
+                matchesNominated(octets, &count, stored.selectingFields, request.headerFields, ignoring: ignored)
             }
             if !matches { return false }
         }
@@ -72,7 +74,8 @@ extension CachePolicy {
         _ octets: UnsafeBufferPointer<UInt8>,
         _ count: inout Int,
         _ stored: HTTPFields,
-        _ presented: HTTPFields
+        _ presented: HTTPFields,
+        ignoring ignored: Set<String>?
     ) -> Bool {
         var scanner = OctetScanner(octets)
         while true {
@@ -86,6 +89,7 @@ extension CachePolicy {
                 count <= FieldNameList.maximumNames,
                 range.count != 1 || octets[range.lowerBound] != UInt8(ascii: "*")
             else { return false }
+            if let ignored, !ignored.isEmpty, ignored.contains(octets.lowercased(range)) { continue }
             let name = UnsafeBufferPointer(rebasing: octets[range])
             let areSame =
                 SelectingField.areSameLines(name, stored, presented)

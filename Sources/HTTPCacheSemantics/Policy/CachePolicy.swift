@@ -76,13 +76,31 @@ public struct CachePolicy: Sendable {
 }
 
 extension CachePolicy {
-    /// What the response's `Cache-Control`, or the targeted field in its place, says to this cache: the one place where it is read. RFC 9111 §5.2, RFC 9213 §2.2
-    func directives(of fields: HTTPFields) -> ResponseDirectives {
-        ResponseDirectives(fields, targeted: targetedFields)
+    /// What an operator says about a response with these fields; `nil`, at no cost, where nobody says anything.
+    func overrides(of fields: HTTPFields) -> PolicyOverrides? {
+        guard let overriding else { return nil }
+        return overriding.overrides(forContentType: fields[.contentType])
     }
 
-    /// ``directives(of:)`` and the dates and ages beside it, in one pass.
+    /// What the response's `Cache-Control`, or the targeted field in its place, says to this cache: the one place where it is read. RFC 9111 §5.2, RFC 9213 §2.2
+    ///
+    /// - Parameter whole: the fields that tell what kind of response it is, where these are only what a 304 or HEAD brought.
+    func directives(of fields: HTTPFields, updating whole: HTTPFields? = nil) -> ResponseDirectives {
+        var directives = ResponseDirectives(fields, targeted: targetedFields)
+        if overriding != nil {
+            let described = whole.flatMap { fields.contains(.contentType) ? nil : $0 } ?? fields
+            if let overrides = overrides(of: described) { directives.apply(overrides) }
+        }
+        return directives
+    }
+
+    /// ``directives(of:updating:)`` and the dates and ages beside it, in one pass.
     func read(_ stored: StoredResponseHead) -> StoredFields {
-        StoredFields(stored.fields, received: stored.responseTime, targeted: targetedFields)
+        var fields = StoredFields(stored.fields, received: stored.responseTime, targeted: targetedFields)
+        if let overrides = overrides(of: stored.fields) {
+            fields.directives.apply(overrides)
+            fields.overrides = overrides
+        }
+        return fields
     }
 }

@@ -4,12 +4,16 @@ public struct FreshnessLifetime: Sendable, Hashable {
     public enum Source: String, Sendable, Hashable {
         /// The caller's ``StoredResponseHead/explicitExpiry``.
         case explicitExpiry
+        /// An operator's rule, whatever the response says: ``PolicyOverrides/lifetime``, ``PolicyOverrides/errorLifetime``.
+        case rule
         /// `s-maxage`, in a shared cache.
         case sMaxage
         /// `max-age`
         case maxAge
         /// `Expires` − `Date`
         case expires
+        /// An operator's rule for responses that state none: ``PolicyOverrides/defaultLifetime``.
+        case ruleDefault
         /// A share of `Date` − `Last-Modified`. RFC 9111 §4.2.2
         case heuristic
         /// Nothing: zero.

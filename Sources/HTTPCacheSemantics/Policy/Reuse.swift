@@ -43,7 +43,8 @@ public struct Reuse: Sendable, Hashable {
         /// Nothing forbids it.
         case allowed
         /// The directive that forbids it, by name (`must-revalidate`, `no-cache`, `proxy-revalidate`, `s-maxage`; `no-store` or `private`, where a 304 brought it); or
-        /// `cookie`, where the request has one and the response is not for everybody.
+        /// `cookie`, where the request has one and the response is not for everybody; or an operator's limit of staleness that is exceeded, by its name in a file
+        /// (`stale.normal`, `stale.offline`).
         case forbidden(by: String)
     }
     /// What to do.
@@ -53,17 +54,46 @@ public struct Reuse: Sendable, Hashable {
     /// Whether it may be used, as stale as it is now, when the origin cannot be reached.
     ///
     /// The prohibition that `s-maxage` implies is lifted while the response's own `stale-if-error` or `stale-while-revalidate` lasts.
+    ///
+    /// An operator's limits of time are beside it: see ``staleUse(isOffline:)``.
     public var staleUse: StaleUse
+    /// The operator's limit that the present staleness exceeds where the origin cannot be reached or is asked only on a miss: `stale.normal`. ``PolicyOverrides/maximumStaleness``
+    public var exceededBudget: String?
+    /// The same where no origin is asked at all: `stale.offline`. ``PolicyOverrides/maximumStalenessOffline``
+    public var exceededBudgetOffline: String?
+    /// The directive that would forbid stale use and does not, because an operator says so. ``PolicyOverrides/staleDespite``
+    public var liftedDirective: String?
     /// `stale-if-error` of response or request covers the present staleness. RFC 5861 §4
     ///
     /// Never for an invalidated response, nor where ``staleUse-swift.property`` is forbidden.
     public var allowsStaleOnError: Bool
 
     /// Makes a verdict.
-    public init(decision: Decision, freshness: Freshness, staleUse: StaleUse, allowsStaleOnError: Bool) {
+    public init(
+        decision: Decision,
+        freshness: Freshness,
+        staleUse: StaleUse,
+        allowsStaleOnError: Bool,
+        exceededBudget: String? = nil,
+        exceededBudgetOffline: String? = nil,
+        liftedDirective: String? = nil
+    ) {
         self.decision = decision
         self.freshness = freshness
         self.staleUse = staleUse
         self.allowsStaleOnError = allowsStaleOnError
+        self.exceededBudget = exceededBudget
+        self.exceededBudgetOffline = exceededBudgetOffline
+        self.liftedDirective = liftedDirective
+    }
+
+    /// ``staleUse-swift.property``, and within the operator's limits of time.
+    ///
+    /// - Parameter isOffline: no origin is asked at all; otherwise it cannot be reached, or is asked only on a miss.
+    public func staleUse(isOffline: Bool) -> StaleUse {
+        guard staleUse == .allowed, let budget = isOffline ? exceededBudgetOffline : exceededBudget else {
+            return staleUse
+        }
+        return .forbidden(by: budget)
     }
 }
