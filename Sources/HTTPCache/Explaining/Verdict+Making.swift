@@ -80,7 +80,7 @@ extension Foresight.Outcome {
     }
 
     var forbiddenBy: String? {
-        guard case .forbidden(let name) = considered?.reuse.staleUse else { return nil }
+        guard case .forbidden(let name) = considered?.reuse.staleUse(isOffline: mode == .offline) else { return nil }
         if case .serve = course { return nil }
         return name
     }
@@ -98,7 +98,7 @@ extension Foresight.Outcome {
         switch question {
         case .recentFailure: return .recentFailure
         case .away: return .away
-        case .asked: return cacheOutcome.detail == .staleIfError ? .staleIfError : .unreachable
+        case .asked: return cacheOutcome.isHit ? .unreachable : .staleIfError
         case .lookedUp: break
         }
         return switch considered?.reuse.decision {

@@ -6,7 +6,7 @@ extension Foresight.Outcome {
     func summary(_ wording: Wording) -> String {
         switch course {
         case .serve(let serve):
-            "Would be answered from the store: \(serving(serve, wording))."
+            "Would be answered from the store: \(serving(serve, wording))\(lifted(serve, wording))."
         case .fetch(let fetch) where fetch.validating != nil:
             "The origin would be asked whether the stored response is still good: \(asking(fetch, wording))."
         case .fetch(let fetch) where fetch.completing != nil:
@@ -41,6 +41,10 @@ extension Foresight.Outcome {
         default:
             return "\(state), because " + (mode == .preferStored ? wording.mode(mode) : "the caller prefers it")
         }
+    }
+
+    private func lifted(_ serve: ExchangeMachine.Serve, _ wording: Wording) -> String {
+        serve.liftedDirective.map { "; '\($0)' would forbid that\(wording.rule(of: ["stale.despite"]))" } ?? ""
     }
 
     private func state(_ stored: StoredResponse, _ freshness: Freshness) -> String {
@@ -91,7 +95,7 @@ extension Foresight.Outcome {
 
     private func notStandingIn(_ wording: Wording) -> String {
         guard let (stored, reuse) = considered else { return "nothing is stored that could stand in" }
-        if case .forbidden(let name) = reuse.staleUse { return wording.prohibition(name) }
+        if case .forbidden(let name) = reuse.staleUse(isOffline: mode == .offline) { return wording.prohibition(name) }
         if stored.head.isInvalidated { return "what is stored was invalidated" }
         if stored.head.status.code >= 400 { return "what is stored is an error itself" }
         if preference == .networkOnly { return "the caller wants only the origin's answer" }

@@ -15,12 +15,22 @@ struct Wording {
         if policy.freshnessGrounds(of: stored).isCapped { return "an error lives \(seconds) s at most" }
         return switch lifetime.source {
         case .explicitExpiry: "as the caller set it"
+        case .rule:
+            stored.status.code < 400
+                ? setting("freshness.lifetime", lifetime) : setting("freshness.errors", lifetime)
+        case .ruleDefault: setting("freshness.default", lifetime)
         case .sMaxage: "s-maxage=\(seconds)"
         case .maxAge: "max-age=\(seconds)"
         case .expires: "Expires"
         case .heuristic: "guessed from Last-Modified"
         case .none: "the origin states no lifetime"
         }
+    }
+
+    /// `freshness.lifetime 5 m by rule 'catalogue', line 12`
+    private func setting(_ name: String, _ lifetime: FreshnessLifetime) -> String {
+        let place = decisions.first { $0.setting == name }.map { " by \($0.place)" } ?? ""
+        return "\(name) \(Words.duration(lifetime.milliseconds))\(place)"
     }
 
     /// What forbids stale use.

@@ -61,7 +61,7 @@ extension CachePolicy {
             case .sMaxage, .maxAge: [directivesField(of: stored.fields)]
             case .expires: ["expires", "date"]
             case .heuristic: ["last-modified", "date"]
-            case .explicitExpiry, .none: []
+            case .explicitExpiry, .rule, .ruleDefault, .none: []
             }
         return FreshnessGrounds(
             date: fields.date,
@@ -92,6 +92,8 @@ extension CachePolicy {
         add("stale-while-revalidate", fields.directives.staleWhileRevalidate)
         add("stale-if-error", fields.directives.staleIfError)
         add("stale-if-error", wishes.staleIfError)
+        add("stale.normal", fields.overrides?.maximumStaleness.map(DeltaSeconds.init(seconds:)))
+        add("stale.offline", fields.overrides?.maximumStalenessOffline.map(DeltaSeconds.init(seconds:)))
         if case .upTo(let limit) = wishes.maxStale { add("max-stale", limit) }
         if let minFresh = wishes.minFresh {
             points.append(
