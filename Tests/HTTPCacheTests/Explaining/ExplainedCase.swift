@@ -20,6 +20,8 @@ struct ExplainedCase: CustomStringConvertible {
     var kind: CacheKind
     var mode: OfflineMode
     var eagerRefresh: Double?
+    /// What an operator's rules say; `nil` without any.
+    var settings: ExchangeSettings?
     var request: CacheRequest
     /// In the order in which they are stored.
     var stored: [Stored]
@@ -32,6 +34,7 @@ struct ExplainedCase: CustomStringConvertible {
         kind = random.chance(0.5) ? .private : .shared
         mode = random.pick([.online, .automatic, .automatic, .automatic, .preferStored, .offline])
         eagerRefresh = random.chance(0.2) ? 0.5 : nil
+        settings = random.chance(0.5) ? random.settings() : nil
         request = random.request()
         stored = (0..<random.pick([0, 1, 1, 1, 1, 2, 3])).map { _ in random.stored() }
         invalidated = random.chance(0.2) ? Int.random(in: 0...stored.count, using: &random) : 0
@@ -49,7 +52,7 @@ struct ExplainedCase: CustomStringConvertible {
         }
         return """
             \(kind) \(mode) eager=\(eagerRefresh ?? 0) \(request.head.method) \(fields) \(request.preference) \(request.storage) \
-            principal=\(request.principal ?? "-") stored=\(heads) invalidated=\(invalidated) +\(now.milliseconds(since: Self.start)) ms
+            principal=\(request.principal ?? "-") stored=\(heads) invalidated=\(invalidated) +\(now.milliseconds(since: Self.start)) ms settings=\(settings.map { "\($0)" } ?? "-")
             """
     }
 
@@ -68,6 +71,7 @@ struct ExplainedCase: CustomStringConvertible {
             credentialSecret: [UInt8](repeating: 7, count: 32),
             mode: mode,
             options: options,
+            rules: settings.map { OneRule(rules: RequestRules(settings: $0)) },
             clock: clock,
             sleeper: ManualDurationClock(),
             jitter: { 1 },
@@ -76,7 +80,9 @@ struct ExplainedCase: CustomStringConvertible {
         var asGet = request
         if asGet.head.method != .head { asGet.head.method = .get }
         asGet.body = nil
-        let key = try #require(engine.key(for: asGet))
+        asGet.storage = .byResponse
+        // Where a rule leads past the store, what is there makes no difference.
+        let key = try engine.key(for: asGet) ?? CacheKey(target: TargetURI(Self.url))
         for (index, entry) in stored.enumerated() {
             let draft = ResponseDraft(
                 key: entry.isShared ? key.inPartition(.shared) : key,
@@ -94,6 +100,15 @@ struct ExplainedCase: CustomStringConvertible {
         }
         return (engine, store, clock)
     }
+}
+
+/// The same for all requests.
+struct OneRule: ExchangeRules {
+    let rules: RequestRules
+
+    func rules(for request: HTTPRequest) -> RequestRules { rules }
+
+    func decisions(for request: HTTPRequest, contentType: String?) -> [RuleDecision] { [] }
 }
 
 extension SeededRandom {
@@ -139,6 +154,35 @@ extension SeededRandom {
         if chance(0.1) { request.storage = pick([.never, .expiring(.after(.seconds(60)))]) }
         if request.head.method == .post { request.body = .buffer(ByteBuffer(string: "{}")) }
         return request
+    }
+
+    fileprivate mutating func settings() -> ExchangeSettings {
+        var settings = ExchangeSettings()
+        func some<Value>(_ share: Double, _ values: [Value], _ random: inout SeededRandom) -> Value? {
+            random.chance(share) ? random.pick(values) : nil
+        }
+        settings.isBypassed = chance(0.04)
+        settings.methods = some(0.06, [[.get], [.head], [.get, .post]], &self)
+        settings.mode = some(0.15, OfflineMode.allCases, &self)
+        if chance(0.2) { settings.target.droppedParameters = ["page"] }
+        if chance(0.2) { settings.target.ignoredParameters = ["page"] }
+        if chance(0.15) { settings.ignoredFields = [pick([.cookie, .acceptLanguage, .authorization])] }
+        if chance(0.1) { settings.principal = .cookie("sid") }
+        if chance(0.1) { settings.keyedContent = .any }
+        if chance(0.1) { settings.requestFields.removed = [.cookie] }
+        if chance(0.15) { settings.eagerRefresh = pick([.off, .value(0.3)]) }
+        var overrides = PolicyOverrides()
+        overrides.lifetime = some(0.2, [0, 20, 200], &self)
+        overrides.defaultLifetime = some(0.2, [20, 200], &self)
+        overrides.errorLifetime = some(0.1, [5, 90], &self)
+        overrides.ignoredDirectives = some(0.25, [.noCache, .mustRevalidate, [.sMaxage, .private]], &self) ?? []
+        overrides.staleDespite = some(0.3, [.mustRevalidate, .noCache, [.proxyRevalidate, .sMaxage]], &self) ?? []
+        overrides.staleWhileRevalidate = some(0.15, [0, 40], &self)
+        overrides.staleIfError = some(0.2, [0, 40], &self)
+        overrides.maximumStaleness = some(0.2, [0, 10, 100], &self)
+        overrides.maximumStalenessOffline = some(0.2, [0, 10, 100], &self)
+        settings.overrides = overrides
+        return settings
     }
 
     fileprivate mutating func stored() -> ExplainedCase.Stored {
