@@ -111,7 +111,8 @@ let package = Package(
         .target(
             name: "HoldfastGateway",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", httpTypes, nioCore, nioPosix, nioSSL, logging,
+                "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", httpTypes, nioCore, nioPosix, nioSSL,
+                logging,
             ],
             swiftSettings: settings
         ),
@@ -187,7 +188,7 @@ let package = Package(
         .testTarget(
             name: "HoldfastConfigurationTests",
             dependencies: [
-                "HoldfastConfiguration", "HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", httpTypes,
+                "HoldfastConfiguration", "HTTPCacheSemantics", "HTTPCache", httpTypes,
             ],
             swiftSettings: settings
         ),
@@ -236,8 +237,8 @@ let package = Package(
         .testTarget(
             name: "HoldfastGatewayTests",
             dependencies: [
-                "HoldfastGateway", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "HoldfastTesting", httpTypes,
-                nioCore, nioPosix, nioSSL, logging,
+                "HoldfastGateway", "HoldfastConfiguration", "HTTPCacheSemantics", "HTTPCache", "OfflineStore",
+                "HoldfastTesting", httpTypes, nioCore, nioPosix, nioSSL, logging,
             ],
             swiftSettings: settings
         ),

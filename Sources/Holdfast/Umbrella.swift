@@ -3,5 +3,6 @@
 @_exported public import HTTPCacheSemantics
 @_exported public import HTTPClientTransport
 @_exported public import HTTPTypes
+@_exported public import HoldfastConfiguration
 @_exported public import Logging
 @_exported public import OfflineStore

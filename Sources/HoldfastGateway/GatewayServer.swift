@@ -39,7 +39,7 @@ public final class GatewayServer: Sendable {
     private let state = Mutex(State.initial)
 
     /// - Parameters:
-    ///   - engine: with a shared policy, and a transport that reaches the configured origin: an ``OriginTransport``.
+    ///   - engine: with a shared policy, and a transport that reaches the routes' origins: an ``OriginTransport`` that is told the same routes.
     ///   - group: the event loops on which clients are served.
     ///   - clock: for the `Date` of answers that come without one.
     public init(

@@ -56,17 +56,25 @@ struct GatewayService: Sendable {
     ) async throws -> CacheRequest {
         guard head.target != "*" else { throw Refused(problem: .asterisk) }
         let fields = try forwardedFields(head)
-        let isPreserving = configuration.preservesHost && head.authority != nil
-        let origin = configuration.origin
+        guard let choice = configuration.routes.choose(authority: head.authority, target: head.target) else {
+            throw Refused(problem: .noRoute(head.authority))
+        }
+        let isPreserving = choice.route.preservesHost && head.authority != nil
+        let origin = choice.route.origin
         var request = CacheRequest(
             head: HTTPRequest(
                 method: head.method,
                 scheme: origin.scheme,
                 authority: isPreserving ? head.authority : origin.authority,
-                path: origin.pathPrefix + head.target,
+                path: choice.path,
                 headerFields: fields
             )
         )
+        if configuration.routes.areAmbiguous, let target = TargetURI(request: request.head),
+            configuration.routes.endpoint(for: target) != choice.route.endpoint
+        {
+            throw Refused(problem: .misdirected(head.authority))
+        }
         request.head.headerFields.append(
             HTTPField(name: .viaGateway, value: "1.\(head.minorVersion) \(configuration.pseudonym)")
         )
@@ -85,7 +93,7 @@ struct GatewayService: Sendable {
                 HTTPResponse(status: interim.status, headerFields: ForwardedFields.ofResponse(interim.headerFields))
             )
         }
-        request.body = try await body(of: head, content, sink)
+        request.body = try await body(of: request.head, content, sink)
         return request
     }
 
@@ -101,12 +109,12 @@ struct GatewayService: Sendable {
     }
 
     private func body(
-        of head: RequestHead,
+        of request: HTTPRequest,
         _ content: BodyStream?,
         _ sink: some ResponseSink
     ) async throws -> RequestBody? {
         guard let content else { return nil }
-        switch head.method.rawValue {
+        switch request.method.rawValue {
         case "GET", "HEAD", "TRACE":
             // RFC 9110 §9.3.1 gives it no meaning: an origin that reads it would answer for a key that does not tell.
             sink.discardContent()
@@ -114,7 +122,10 @@ struct GatewayService: Sendable {
         case "QUERY":
             return try await content.keyed(upTo: configuration.keyedContentLimit)
         default:
-            return content.length == 0 ? .buffer(ByteBuffer()) : .stream(content)
+            if content.length == 0 { return .buffer(ByteBuffer()) }
+            // A rule may want it in the key; else it passes as it comes.
+            guard engine.mayKeyContent(of: request) else { return .stream(content) }
+            return try await content.keyed(upTo: configuration.keyedContentLimit)
         }
     }
 
@@ -179,6 +190,31 @@ extension Problem {
         detail: "'Max-Forwards: 0' asks this gateway itself, which describes no resources of its own.",
         outcome: CacheOutcome(detail: CacheOutcome.Detail("refused"))
     )
+
+    /// - Parameter host: as the client names it.
+    fileprivate static func noRoute(_ host: String?) -> Problem {
+        Problem(
+            code: "no-route",
+            title: "No route leads there",
+            status: 404,
+            detail:
+                "No route of this gateway takes this path \(host.map { "on '\($0)'" } ?? "without a host"). Nothing was forwarded.",
+            outcome: CacheOutcome(detail: CacheOutcome.Detail("no-route"))
+        )
+    }
+
+    /// - Parameter host: as the client names it.
+    fileprivate static func misdirected(_ host: String?) -> Problem {
+        Problem(
+            code: "misdirected",
+            title: "The request is one of another route's",
+            status: 421,
+            detail:
+                "With its host\(host.map { " '\($0)'" } ?? "") preserved, this request cannot be told from one to another origin. "
+                + "Nothing was forwarded.",
+            outcome: CacheOutcome(detail: CacheOutcome.Detail("misdirected"))
+        )
+    }
 
     fileprivate static let asterisk = Problem(
         code: "asterisk",

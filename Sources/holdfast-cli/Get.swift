@@ -3,7 +3,7 @@ import CommandLineSupport
 import Holdfast
 import NIOCore
 
-/// `holdfast get URL --store STORE`
+/// `holdfast get URL --store STORE`, `holdfast get URL --config FILE`
 struct Get: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Fetches a URL through a store.",
@@ -11,10 +11,14 @@ struct Get: AsyncParsableCommand {
             The body goes to stdout as it arrives; a line for each emission (source, status, age, Cache-Status) goes to stderr. \
             The exit status is 0 when a body was delivered whole, 1 when not, 64 when the command line is wrong.
 
+            Of a configuration file, the store, the mode, the rules and what is said of timeouts and origins count; its routes are a gateway's. '--store' and \
+            '--offline' go before what it says. All that is wrong with it is written to stderr, a line for each finding, and the exit status is 1.
+
             Examples:
               holdfast get https://api.example.com/feed --store feed.store
               holdfast get https://api.example.com/feed --store feed.store --offline
               holdfast get https://api.example.com/me --store my.store --header 'Authorization: Bearer …'
+              holdfast get https://api.example.com/feed --config holdfast.yaml
             """
     )
 
@@ -44,7 +48,13 @@ struct Get: AsyncParsableCommand {
     var url: String
 
     @Option(help: "The store's folder; made where there is none, unless offline.")
-    var store: String
+    var store: String?
+
+    @Option(
+        name: .customLong("config"),
+        help: ArgumentHelp("A configuration file, YAML or JSON.", valueName: "file")
+    )
+    var file: String?
 
     @Flag(help: "Open no socket: what is stored answers, or nothing does.")
     var offline = false
@@ -70,12 +80,21 @@ struct Get: AsyncParsableCommand {
 
     func validate() throws {
         _ = try requestHead()
+        guard store != nil || file != nil else {
+            throw ValidationError("Name a store with '--store', or a file with '--config'.")
+        }
     }
 
     func run() async throws {
         let head = try requestHead()
+        let file = try self.file.map { try ConfigurationFile.read($0) } ?? Configuration()
+        guard let store = store ?? file.storeFolder else {
+            throw CommandFailure(
+                "'\(self.file ?? "")' names no store. Name its folder there (store.path), or with '--store'."
+            )
+        }
         do {
-            try await withClient { client in try await deliver(head, through: client) }
+            try await withClient(file, at: store) { client in try await deliver(head, through: client) }
         } catch let error where error is CommandFailure || error is ExitCode {
             throw error
         } catch {
@@ -84,16 +103,24 @@ struct Get: AsyncParsableCommand {
     }
 
     /// Offline, the store is opened for reading alone: also while a service writes it, and a mistyped path makes no store.
-    private func withClient(_ body: (CachingClient) async throws -> Void) async throws {
+    private func withClient(
+        _ file: Configuration,
+        at store: String,
+        _ body: (CachingClient) async throws -> Void
+    ) async throws {
         let logger = Logger.standardError
+        let storage = CacheManager.Configuration(file.store)
+        var configuration = CachingClient.Configuration(file)
+        if offline { configuration.mode = .offline }
         let store =
             try await offline
-            ? CacheManager.openReadOnly(at: store, logger: logger) : CacheManager.open(at: store, logger: logger)
+            ? CacheManager.openReadOnly(at: store, configuration: storage, logger: logger)
+            : CacheManager.open(at: store, configuration: storage, logger: logger)
         let transport = HTTPClientTransport(logger: logger)
         let client = CachingClient(
             store: store,
             transport: transport,
-            configuration: .init(mode: offline ? .offline : .automatic),
+            configuration: configuration,
             logger: logger
         )
         let outcome: Result<Void, any Error>

@@ -15,10 +15,10 @@ import Synchronization
     import Darwin
 #endif
 
-/// `holdfast serve --origin URL --store STORE`
+/// `holdfast serve --origin URL --store STORE`, `holdfast serve --config FILE`
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Answers HTTP/1.1 in front of one origin, through a store.",
+        abstract: "Answers HTTP/1.1 in front of an origin, or of several, through a store.",
         discussion: """
             A shared cache by RFC 9111. Every answer has a 'Cache-Status' field that says where it came from. One line on standard output \
             tells when connections are accepted,
@@ -28,11 +28,22 @@ struct Serve: AsyncParsableCommand {
             and SIGINT (Ctrl-C) or SIGTERM ends it: exchanges under way may take 10 seconds to finish; the exit status is then 0. It is 1 when \
             the store cannot be opened or the address not listened on, 64 when the command line is wrong.
 
+            A configuration file says the same and more: routes to several origins, rules, limits, timeouts. What is named on the command line goes before \
+            what the file says; '--origin' takes the place of all its routes. All that is wrong with a file is written to standard error, a line for each finding, \
+            and the exit status is 1; 'holdfast check' examines a file without serving.
+
             Examples:
               holdfast serve --origin https://api.example.com --store api.store
               holdfast serve --origin http://localhost:3000/api --listen 127.0.0.1:0 --store api.store --mode preferStored
+              holdfast serve --config holdfast.yaml
             """
     )
+
+    @Option(
+        name: .customLong("config"),
+        help: ArgumentHelp("A configuration file, YAML or JSON.", valueName: "file")
+    )
+    var file: String?
 
     /// The modes of the cache, by their names there.
     enum Mode: String, ExpressibleByArgument, CaseIterable {
@@ -54,43 +65,55 @@ struct Serve: AsyncParsableCommand {
             valueName: "url"
         )
     )
-    var origin: String
+    var origin: String?
 
-    @Option(help: ArgumentHelp("The address to listen on; port 0 takes a free one.", valueName: "host:port"))
-    var listen = "127.0.0.1:8080"
+    @Option(
+        help: ArgumentHelp(
+            "The address to listen on; port 0 takes a free one. 127.0.0.1:8080 where neither this nor a file names one.",
+            valueName: "host:port"
+        )
+    )
+    var listen: String?
 
     @Option(help: "The store's folder; made where there is none. One process at a time writes to it.")
-    var store: String
+    var store: String?
 
     @Option(
         help: ArgumentHelp(
             "How much of the network may be used.",
             discussion: """
                 online: as RFC 9111 says. automatic: and what is stored answers for an origin that cannot be reached. preferStored: whatever \
-                is stored answers at once, the origin only on a miss. offline: the origin is never asked.
+                is stored answers at once, the origin only on a miss. offline: the origin is never asked. automatic where neither this nor a \
+                file names one.
                 """
         )
     )
-    var mode: Mode = .automatic
+    var mode: Mode?
 
     @Option(help: "Threads that serve connections. As many as there are processors unless told otherwise.")
     var threads: Int?
 
     func validate() throws {
-        _ = try gatewayConfiguration()
+        _ = try (namedOrigin(), namedAddress())
+        if file == nil {
+            guard origin != nil else {
+                throw ValidationError("Name an origin with '--origin', or a file with '--config'.")
+            }
+            guard store != nil else { throw ValidationError("Name a store with '--store', or a file with '--config'.") }
+        }
         if let threads, !(1...1024).contains(threads) {
             throw ValidationError("'--threads' takes a number from 1 to 1024, and '\(threads)' is none.")
         }
     }
 
     func run() async throws {
-        let configuration = try gatewayConfiguration()
+        let settings = try settings()
         // Before anything is opened, so that whatever is opened is also closed.
         let signals = TerminationSignals()
         let group = MultiThreadedEventLoopGroup(numberOfThreads: threads ?? System.coreCount)
         let outcome: Result<Void, any Error>
         do {
-            outcome = .success(try await serve(configuration, on: group, until: signals))
+            outcome = .success(try await serve(settings, on: group, until: signals))
         } catch {
             outcome = .failure(error)
         }
@@ -103,15 +126,15 @@ struct Serve: AsyncParsableCommand {
     }
 
     private func serve(
-        _ configuration: GatewayConfiguration,
+        _ settings: ServeSettings,
         on group: any EventLoopGroup,
         until signals: TerminationSignals
     ) async throws {
         let logger = Logger.standardError
-        let store = try await CacheManager.open(at: store, logger: logger)
+        let store = try await CacheManager.open(at: settings.store, configuration: settings.storage, logger: logger)
         let outcome: Result<Void, any Error>
         do {
-            outcome = .success(try await serve(configuration, from: store, on: group, logger, until: signals))
+            outcome = .success(try await serve(settings, from: store, on: group, logger, until: signals))
         } catch {
             outcome = .failure(error)
         }
@@ -121,7 +144,7 @@ struct Serve: AsyncParsableCommand {
     }
 
     private func serve(
-        _ configuration: GatewayConfiguration,
+        _ settings: ServeSettings,
         from store: CacheManager,
         on group: any EventLoopGroup,
         _ logger: Logger,
@@ -132,24 +155,27 @@ struct Serve: AsyncParsableCommand {
             throw CommandFailure("The store's secret cannot be read. Look at the store with 'cache-dump stats'.")
         }
         var transportConfiguration = OriginTransport.Configuration()
-        transportConfiguration.origin = configuration.origin
+        transportConfiguration.routes = settings.gateway.routes
         let transport = try OriginTransport(configuration: transportConfiguration, group: group, logger: logger)
         let engine = CacheEngine(
             store: store.responses,
             transport: transport,
             policy: CachePolicy(kind: .shared),
             credentialSecret: secret,
-            mode: mode.offlineMode,
+            mode: settings.mode,
+            options: settings.file.options,
+            rules: settings.file.rules.isEmpty ? nil : settings.file.rules,
             logger: logger
         )
-        let server = GatewayServer(configuration: configuration, engine: engine, group: group, logger: logger)
+        let server = GatewayServer(configuration: settings.gateway, engine: engine, group: group, logger: logger)
         let address: GatewayServer.Address
         do {
             address = try await server.start()
         } catch {
             await engine.shutDown()
             await transport.shutDown()
-            throw CommandFailure("'\(listen)' cannot be listened on: \(error). Choose another with '--listen'.")
+            let wanted = ListenAddress(host: settings.gateway.host, port: settings.gateway.port)
+            throw CommandFailure("'\(wanted)' cannot be listened on: \(error). Choose another with '--listen'.")
         }
         StandardStream.output.line("holdfast listening on http://\(address)")
         await signals.first()
@@ -158,22 +184,58 @@ struct Serve: AsyncParsableCommand {
         await transport.shutDown()
     }
 
-    private func gatewayConfiguration() throws -> GatewayConfiguration {
-        let origin: GatewayOrigin
+    // MARK: Command line and file together
+
+    /// What holds: of the command line where it says something, else of the file.
+    private struct ServeSettings {
+        var file: Configuration
+        var gateway: GatewayConfiguration
+        var store: String
+        var storage: CacheManager.Configuration
+        var mode: OfflineMode
+    }
+
+    private func settings() throws -> ServeSettings {
+        let file = try self.file.map { try ConfigurationFile.read($0) } ?? Configuration()
+        let routes = try namedOrigin().map { GatewayRoutes(origin: $0) }
+        guard routes != nil || !file.routes.isEmpty else {
+            throw CommandFailure(
+                "'\(self.file ?? "")' names no routes. Name them there, or one origin with '--origin'."
+            )
+        }
+        guard let store = store ?? file.storeFolder else {
+            throw CommandFailure(
+                "'\(self.file ?? "")' names no store. Name its folder there (store.path), or with '--store'."
+            )
+        }
+        let address = try namedAddress()
+        return ServeSettings(
+            file: file,
+            gateway: try ConfigurationFile.reporting {
+                try GatewayConfiguration(file, routes: routes, listen: address)
+            },
+            store: store,
+            storage: CacheManager.Configuration(file.store),
+            mode: mode?.offlineMode ?? file.mode ?? .automatic
+        )
+    }
+
+    private func namedOrigin() throws -> GatewayOrigin? {
+        guard let origin else { return nil }
         do {
-            origin = try GatewayOrigin(self.origin)
+            return try GatewayOrigin(origin)
         } catch {
             throw ValidationError("'--origin' takes an absolute http or https URL: \(error)")
         }
-        guard let colon = listen.lastIndex(of: ":"), let port = UInt16(listen[listen.index(after: colon)...]) else {
-            throw ValidationError("'--listen' takes 'HOST:PORT', and '\(listen)' is not that. Port 0 takes a free one.")
+    }
+
+    private func namedAddress() throws -> ListenAddress? {
+        guard let listen else { return nil }
+        do {
+            return try ListenAddress(listen)
+        } catch {
+            throw ValidationError("'--listen' takes 'HOST:PORT': \(error)")
         }
-        var host = listen[..<colon]
-        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
-        guard !host.isEmpty else {
-            throw ValidationError("'--listen' takes 'HOST:PORT'; '0.0.0.0:\(port)' listens on all addresses.")
-        }
-        return GatewayConfiguration(origin: origin, host: String(host), port: Int(port))
     }
 }
 

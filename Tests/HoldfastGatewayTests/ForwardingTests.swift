@@ -170,7 +170,10 @@ struct ForwardingTests {
     {
         let answer = RawOrigin.Step.ok("x", fields: "Cache-Control: max-age=60\r\n")
         try await RawOrigin.with([answer, answer]) { origin in
-            try await RunningGateway.with(origin: origin.url, configure: { $0.preservesHost = true }) { gateway in
+            try await RunningGateway.with(
+                origin: origin.url,
+                configure: { $0.routes = GatewayRoutes(origin: $0.routes.routes[0].origin, preservesHost: true) }
+            ) { gateway in
                 _ = try await gateway.send("GET /a HTTP/1.1\r\nHost: one.example\r\n\r\n")
                 let second = try await gateway.send("GET http://two.example/a HTTP/1.1\r\nHost: one.example\r\n\r\n")
                 #expect(second["Cache-Status"]?.contains("fwd=uri-miss") == true)

@@ -2,6 +2,7 @@ public import HTTPCache
 import HTTPCacheSemantics
 import HTTPClientTransport
 import HTTPTypes
+public import HoldfastConfiguration
 public import Logging
 public import OfflineStore
 
@@ -30,6 +31,10 @@ public final class CachingClient: Sendable {
         public var defaults: RequestDefaults
         /// How much of the network may be used. `automatic` unless told otherwise.
         public var mode: OfflineMode
+        /// What holds for single requests and responses in place of ``options`` and of the responses' own fields. None unless told otherwise.
+        public var rules: RuleSet
+        /// Timeouts, limits, breaker and guard, where no rule says more.
+        public var options: EngineOptions
         /// Decodes content that is no `Data`, `String` or ``NoContent``. JSON with ISO 8601 dates unless told otherwise.
         public var decoder: any ResponseDecoder
         /// Bytes of a response that are read into memory for decoding; beyond it the request fails. 64 MiB.
@@ -39,11 +44,15 @@ public final class CachingClient: Sendable {
         public init(
             defaults: RequestDefaults = RequestDefaults(),
             mode: OfflineMode = .automatic,
+            rules: RuleSet = .empty,
+            options: EngineOptions = EngineOptions(),
             decoder: any ResponseDecoder = Configuration.defaultDecoder,
             maximumBodyBytes: Int = 64 << 20
         ) {
             self.defaults = defaults
             self.mode = mode
+            self.rules = rules
+            self.options = options
             self.decoder = decoder
             self.maximumBodyBytes = maximumBodyBytes
         }
@@ -110,6 +119,9 @@ public final class CachingClient: Sendable {
             // A store that is closed has no secret any more, and nothing that could be found under it.
             credentialSecret: secret.count >= 16 ? secret : (0..<32).map { _ in UInt8.random(in: 0...255) },
             mode: configuration.mode,
+            options: configuration.options,
+            // No rules cost nothing.
+            rules: configuration.rules.isEmpty ? nil : configuration.rules,
             clock: clock,
             logger: logger
         )

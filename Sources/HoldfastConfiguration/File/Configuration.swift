@@ -97,6 +97,8 @@ public struct Configuration: Sendable {
     public var routes: [Route] = []
     /// `rules`
     public var rules: RuleSet
+    /// The lines of settings of the top level, by their names as they are written: `store.budget`.
+    var lines: [String: Int] = [:]
 
     /// What a file that says nothing but its version says.
     public init() {

@@ -33,17 +33,42 @@ public struct Rule: Sendable, Hashable {
         }
     }
 
+    /// Where a rule stands in a file, for messages and decisions. It makes no difference to what the rule says.
+    public struct Location: Sendable, Hashable {
+        /// The file.
+        public var file: String?
+        /// The line on which the rule begins.
+        public var line: Int
+        /// The lines of its settings, by their names as they are written: `freshness.lifetime`; and of `match.url`, `match.method` and `match.content-type`.
+        public var settings: [String: Int]
+
+        /// A location.
+        public init(file: String? = nil, line: Int, settings: [String: Int] = [:]) {
+            self.file = file
+            self.line = line
+            self.settings = settings
+        }
+    }
+
     /// What messages call it; `nil` where it is called by its number.
     public var name: String?
     /// See ``Match-swift.struct``.
     public var match: Match
     /// What it says.
     public var settings: RuleSettings
+    /// Where it stands; `nil` for one that was made of Swift values.
+    public var location: Location?
 
     /// A rule.
-    public init(_ name: String? = nil, matching match: Match = Match(), settings: RuleSettings) {
+    public init(
+        _ name: String? = nil,
+        matching match: Match = Match(),
+        settings: RuleSettings,
+        location: Location? = nil
+    ) {
         self.name = name
         self.match = match
         self.settings = settings
+        self.location = location
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 public import HTTPCache
 public import HTTPTypes
 
@@ -8,20 +9,51 @@ public import HTTPTypes
 public final class RuleSet: ExchangeRules {
     /// The rules in their order.
     public let rules: [Rule]
+    let compiled: CompiledRules
 
     /// No rules.
-    public static let empty = RuleSet()
+    public static let empty = RuleSet(rules: [], compiled: CompiledRules([], values: [:]))
 
-    private init() { rules = [] }
-
-    /// - Throws: ``ConfigurationError``: a rule that contradicts itself, or can never match.
-    public init(_ rules: [Rule]) throws {
+    private init(rules: [Rule], compiled: CompiledRules) {
         self.rules = rules
+        self.compiled = compiled
+    }
+
+    /// - Parameters:
+    ///   - rules: in their order: of those that match, the first that has a setting decides it.
+    ///   - environment: where ``FieldValue/environment(_:)`` is looked up; `nil`: this process's.
+    ///   - folder: what the paths of ``FieldValue/file(_:)`` are relative to; `nil`: the current folder.
+    /// - Throws: ``ConfigurationError``: a rule that contradicts itself, or can never match; a field's value that is missing.
+    public convenience init(
+        _ rules: [Rule],
+        environment: [String: String]? = nil,
+        folder: String? = nil
+    ) throws {
+        let sources = FieldSources(
+            environment: environment ?? ProcessInfo.processInfo.environment,
+            folder: folder
+        )
+        let checked = CheckedRules(rules, sources: sources)
+        guard checked.findings.isEmpty else { throw ConfigurationError(checked.findings) }
+        self.init(checked, lowest: [])
+    }
+
+    /// - Parameter lowest: rules that come after all others, and are in no list.
+    convenience init(_ checked: CheckedRules, lowest: [CompiledRules.Entry]) {
+        let compiled = CompiledRules(checked.entries + lowest, values: checked.values)
+        self.init(rules: checked.entries.map(\.rule), compiled: compiled)
     }
 
     /// See `ExchangeRules`.
-    public func rules(for request: HTTPRequest) -> RequestRules { .none }
+    public func rules(for request: HTTPRequest) -> RequestRules { compiled.rules(for: request) }
 
     /// See `ExchangeRules`.
-    public func decisions(for request: HTTPRequest, contentType: String?) -> [RuleDecision] { [] }
+    public func decisions(for request: HTTPRequest, contentType: String?) -> [RuleDecision] {
+        compiled.decisions(for: request, contentType: contentType)
+    }
+}
+
+extension RuleSet: CustomReflectable {
+    /// The rules. What they compile to holds the values of fields, and is not shown.
+    public var customMirror: Mirror { Mirror(self, children: ["rules": rules]) }
 }

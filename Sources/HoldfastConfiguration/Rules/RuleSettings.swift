@@ -136,6 +136,9 @@ public struct RuleSettings: Sendable, Hashable {
     /// None.
     public init() {}
 
+    /// The word in `normalize.drop-parameters` that stands for ``trackingParameters``.
+    static let trackingWord = "tracking"
+
     /// Parameters that tell how somebody came to a page and change nothing about it: what the word `tracking` stands for in `normalize.drop-parameters`.
     public static let trackingParameters = [
         "utm_*", "fbclid", "gclid", "gclsrc", "dclid", "gbraid", "wbraid", "msclkid", "yclid", "twclid", "ttclid",

@@ -34,7 +34,7 @@ struct OriginRequest: Sendable {
     private static let repeatableLimit: Int64 = 64 << 10
 
     /// - Throws: ``TransportError`` (`invalidRequest`), or what reading the content throws.
-    init(_ request: TransportRequest, origin: GatewayOrigin?) async throws {
+    init(_ request: TransportRequest, routes: GatewayRoutes?) async throws {
         guard let target = TargetURI(request: request.head), let path = request.head.path,
             let authority = request.head.authority
         else {
@@ -44,11 +44,17 @@ struct OriginRequest: Sendable {
                     "A request for no http or https target cannot be sent. Give it a scheme, an authority and a path."
             )
         }
-        endpoint = OriginEndpoint(
-            isSecure: (origin?.scheme ?? target.scheme) == "https",
-            host: origin?.host ?? target.host,
-            port: origin?.port ?? target.port
-        )
+        if let routes {
+            guard let chosen = routes.endpoint(for: target) else {
+                throw TransportError(
+                    code: .invalidRequest,
+                    message: "No route leads to '\(target.scheme)://\(target.authority)'; nothing was sent there."
+                )
+            }
+            endpoint = chosen
+        } else {
+            endpoint = OriginEndpoint(isSecure: target.scheme == "https", host: target.host, port: target.port)
+        }
         method = request.head.method
         var octets = ByteBuffer()
         octets.writeRequestLine(request.head.method, path)

@@ -7,7 +7,7 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// The gateway's way to an origin: HTTP/1.1 over SwiftNIO, octets as they came, connections kept for the next request.
+/// The gateway's way to its origins: HTTP/1.1 over SwiftNIO, octets as they came, connections to each kept for its next request.
 ///
 /// A request goes to the wire once. Only where a kept connection turns out dead before any octet of an answer is it sent again, once and on
 /// a new connection, and only with an idempotent method (RFC 9110 §9.2.2) and content that is still there. A connection on which anything unexpected
@@ -15,8 +15,8 @@ import Synchronization
 public final class OriginTransport: Transport {
     /// What a transport is made with. Every limit has a default.
     public struct Configuration: Sendable {
-        /// Where every request goes, whatever its authority; `nil` to go where the request's authority says.
-        public var origin: GatewayOrigin?
+        /// Whose origins requests may go to, and to no others; with one origin every request goes there, whatever its authority. `nil` to go where the request's authority says.
+        public var routes: GatewayRoutes?
         /// See ``MessageLimits``; for responses.
         public var messageLimits = MessageLimits()
         /// For a connection. 10 s
@@ -65,7 +65,7 @@ public final class OriginTransport: Transport {
     /// - Throws: `TransportError`
     @concurrent
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
-        let message = try await OriginRequest(request, origin: configuration.origin)
+        let message = try await OriginRequest(request, routes: configuration.routes)
         if let connection = pool.take(message.endpoint) {
             do {
                 return try await exchange(message, request, on: connection)

@@ -19,6 +19,7 @@ struct RunningGateway: Sendable {
     static func with<Value>(
         origin: String,
         mode: OfflineMode = .automatic,
+        rules: (any ExchangeRules)? = nil,
         configure: (inout GatewayConfiguration) -> Void = { _ in },
         configureTransport: (inout OriginTransport.Configuration) -> Void = { _ in },
         _ body: (RunningGateway) async throws -> Value
@@ -28,7 +29,7 @@ struct RunningGateway: Sendable {
         var configuration = GatewayConfiguration(origin: try GatewayOrigin(origin), port: 0)
         configure(&configuration)
         var transportConfiguration = OriginTransport.Configuration()
-        transportConfiguration.origin = configuration.origin
+        transportConfiguration.routes = configuration.routes
         configureTransport(&transportConfiguration)
         let transport = try OriginTransport(configuration: transportConfiguration, group: group, logger: logger)
         let store = InMemoryResponseStore()
@@ -39,6 +40,7 @@ struct RunningGateway: Sendable {
             policy: CachePolicy(kind: .shared),
             credentialSecret: Array(repeating: 7, count: 32),
             mode: mode,
+            rules: rules,
             clock: clock,
             logger: logger
         )

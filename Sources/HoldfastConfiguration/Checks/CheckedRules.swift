@@ -1,0 +1,46 @@
+import HTTPCacheSemantics
+import HTTPTypes
+
+/// Rules that were looked at: what is wrong with them, and what is needed to compile them.
+struct CheckedRules {
+    /// In the order of the rules.
+    private(set) var findings: [ConfigurationError.Finding] = []
+    /// The rules that can be compiled.
+    private(set) var entries: [CompiledRules.Entry] = []
+    private(set) var values: FieldSources.Values = [:]
+
+    /// - Parameter skipped: places of rules that could not be read whole, which have their findings already.
+    init(_ rules: [Rule], skipped: Set<Int> = [], sources: FieldSources) {
+        checkNames(of: rules)
+        for (index, rule) in rules.enumerated() where !skipped.contains(index) {
+            var check = RuleCheck(rule, number: index + 1)
+            check.run(sources: sources, values: &values)
+            findings += check.findings
+            if check.findings.isEmpty {
+                entries.append(
+                    CompiledRules.Entry(rule: rule, number: index + 1, patterns: check.patterns, name: check.name)
+                )
+            }
+        }
+        findings += DeadRules(entries).findings
+    }
+
+    /// What a rule is called in messages: `rule 'catalogue'`, `rule 3`.
+    static func subject(_ rule: Rule, number: Int) -> String { rule.name.map { "rule '\($0)'" } ?? "rule \(number)" }
+
+    private mutating func checkNames(of rules: [Rule]) {
+        var seen: [String: Rule] = [:]
+        for (index, rule) in rules.enumerated() {
+            guard let name = rule.name else { continue }
+            if let first = seen[name] {
+                let place = first.location.map { " on line \($0.line)" } ?? ""
+                findings.append(
+                    RuleCheck(rule, number: index + 1)
+                        .finding("name", "Another rule\(place) has this name. Messages could not tell them apart.")
+                )
+            } else {
+                seen[name] = rule
+            }
+        }
+    }
+}

@@ -1,0 +1,256 @@
+import HTTPCache
+import HTTPTypes
+
+/// What is wrong with one rule by itself.
+struct RuleCheck {
+    let rule: Rule
+    /// From 1.
+    let number: Int
+    /// What decisions call it.
+    let name: String
+    private(set) var findings: [ConfigurationError.Finding] = []
+    private(set) var patterns: [CompiledPattern] = []
+
+    init(_ rule: Rule, number: Int) {
+        self.rule = rule
+        self.number = number
+        name = rule.name ?? "rule \(number)"
+    }
+
+    func finding(_ setting: String?, _ message: String) -> ConfigurationError.Finding {
+        ConfigurationError.Finding(
+            file: rule.location?.file,
+            line: rule.location.map { location in setting.flatMap { location.settings[$0] } ?? location.line },
+            subject: CheckedRules.subject(rule, number: number),
+            setting: setting,
+            message: message
+        )
+    }
+
+    private mutating func report(_ setting: String?, _ message: String) { findings.append(finding(setting, message)) }
+
+    /// Another setting of this rule, with its line.
+    private func other(_ setting: String) -> String {
+        guard let line = rule.location?.settings[setting] else { return "'\(setting)'" }
+        return "'\(setting)' (line \(line))"
+    }
+
+    mutating func run(sources: FieldSources, values: inout FieldSources.Values) {
+        if let name = rule.name, name.isEmpty || name.utf8.count > 200 || name.utf8.contains(where: { $0 < 0x20 }) {
+            report("name", "A name has 1 to 200 octets and no control characters.")
+        }
+        checkMatch()
+        let settings = rule.settings
+        if SettingSet(of: settings).isEmpty { report(nil, "It has no settings, so it decides nothing.") }
+        checkValues(settings)
+        checkFields("to-origin.set", settings.toOrigin.set, sources, &values)
+        checkFields("to-client.set", settings.toClient.set, sources, &values)
+        checkRemoved("to-origin.remove", settings.toOrigin.removed)
+        checkRemoved("to-client.remove", settings.toClient.removed)
+        checkContradictions(settings)
+    }
+
+    private mutating func checkMatch() {
+        for url in rule.match.urls {
+            do throws(Refusal) {
+                patterns.append(try CompiledPattern(url))
+            } catch {
+                report("match.url", error.message)
+            }
+        }
+        for type in rule.match.contentTypes where !MediaTypes.isRange(type) {
+            report("match.content-type", "\(shown(type)) is no media type such as 'image/png' or 'image/*'.")
+        }
+        guard !rule.match.contentTypes.isEmpty else { return }
+        for setting in Setting.all where setting.phase == .request && setting.isSet(rule.settings) {
+            report(
+                setting.name,
+                "It counts before there is a response, and this rule asks for its \(other("match.content-type")). Move it into a rule without."
+            )
+        }
+    }
+
+    private mutating func checkFields(
+        _ setting: String,
+        _ fields: [HTTPField.Name: FieldValue]?,
+        _ sources: FieldSources,
+        _ values: inout FieldSources.Values
+    ) {
+        guard let fields else { return }
+        if fields.isEmpty { report(setting, "There is no field. Name one, or leave the setting out.") }
+        for (name, source) in fields.sorted(by: { $0.key.canonicalName < $1.key.canonicalName }) {
+            guard FieldRules.maySet(name) else {
+                report(setting, "'\(name.rawName)' cannot be set: it is the cache's own, or the connection's.")
+                continue
+            }
+            if case .literal = source, FieldRules.tellsOfSecret(name) {
+                report(
+                    setting,
+                    "'\(name.rawName)' is a secret by its name, and this file is no place for it. Write '{env: NAME}' or '{file: PATH}'."
+                )
+                continue
+            }
+            do throws(Refusal) {
+                values[source] = try sources.value(of: source)
+            } catch {
+                report(setting, "'\(name.rawName)': \(error.message)")
+            }
+        }
+    }
+
+    private mutating func checkRemoved(_ setting: String, _ names: [HTTPField.Name]?) {
+        guard let names else { return }
+        if names.isEmpty { report(setting, "The list is empty. Name fields, or leave the setting out.") }
+        for name in names where !FieldRules.mayRemove(name) {
+            report(setting, "'\(name.rawName)' cannot be removed: it frames the message, or names its target.")
+        }
+    }
+}
+
+extension RuleCheck {
+    /// Values that no file could have, or that make no sense.
+    private mutating func checkValues(_ settings: RuleSettings) {
+        let durations = [
+            ("freshness.lifetime", settings.freshness.lifetime), ("freshness.default", settings.freshness.default),
+            ("freshness.errors", settings.freshness.errors),
+            ("stale.while-revalidate", settings.stale.whileRevalidate),
+            ("stale.normal", settings.stale.normal?.duration), ("stale.on-error", settings.stale.onError?.duration),
+            ("stale.offline", settings.stale.offline?.duration),
+        ]
+        for case (let name, let duration?) in durations
+        where duration < .zero || duration.components.attoseconds != 0 {
+            report(name, "It is no whole number of seconds from 0 on.")
+        }
+        for case (let name, .on(let timeout)?) in [
+            ("timeouts.soft", settings.softTimeout), ("timeouts.hard", settings.hardTimeout),
+        ] where timeout <= .zero { report(name, "A timeout is more than 0 s; 'off' is for none.") }
+        if case .on(let share) = settings.eagerRefresh, !(0...1).contains(share) {
+            report("eager-refresh", "\(share) is no share from 0 to 1.")
+        }
+        if case .on(let guarding) = settings.goodDataGuard, !(0...1).contains(guarding.minimumJSONShare) {
+            report("guard", "\(guarding.minimumJSONShare) is no share from 0 to 1.")
+        }
+        checkLists(settings)
+    }
+
+    private mutating func checkLists(_ settings: RuleSettings) {
+        if settings.store.methods?.isEmpty == true {
+            report("store.methods", "The list is empty. Name methods, or say 'bypass: true'.")
+        }
+        if settings.store.statuses?.isEmpty == true {
+            report("store.statuses", "The list is empty. Name statuses, or say 'bypass: true'.")
+        }
+        for status in (settings.store.statuses ?? []).sorted() where !(200...599).contains(status) {
+            report("store.statuses", "\(status) is no status from 200 to 599.")
+        }
+        for (name, size) in [
+            ("store.largest", settings.store.largest), ("store.smallest", settings.store.smallest),
+        ] {
+            if let size, size < 0 { report(name, "A size is 0 B or more.") }
+        }
+        if settings.store.content == .asRequested { report("store.content", "Say 'any' or 'graphql', or nothing.") }
+        if let tags = settings.tags {
+            if tags.isEmpty { report("tags", "The list is empty. Name tags, or leave the setting out.") }
+            if tags.count > 32 { report("tags", "There are \(tags.count) tags; the limit is 32.") }
+            for tag in tags where tag.isEmpty || tag.utf8.count > 256 || tag.utf8.contains(where: { $0 < 0x20 }) {
+                report("tags", "\(shown(tag)) is no tag: it has 1 to 256 octets and no control characters.")
+            }
+        }
+        if case .cookie(let name)? = settings.store.principal, !MediaTypes.isRange("\(name)/a") || name.contains("*") {
+            report("store.per", "\(shown(name)) is no cookie's name.")
+        }
+        for (name, list) in [
+            ("ignore.parameters", settings.ignore.parameters),
+            ("normalize.drop-parameters", settings.normalize.droppedParameters),
+        ] {
+            guard let list else { continue }
+            if list.isEmpty { report(name, "The list is empty. Name parameters, or leave the setting out.") }
+            for parameter in list where parameter.isEmpty || parameter.dropLast().contains("*") {
+                report(name, "\(shown(parameter)) is no parameter's name: a star stands at its end only.")
+            }
+        }
+        if settings.ignore.fields?.isEmpty == true {
+            report("ignore.fields", "The list is empty. Name fields, or leave the setting out.")
+        }
+    }
+}
+
+extension RuleCheck {
+    /// Settings that take each other's effect.
+    private mutating func checkContradictions(_ settings: RuleSettings) {
+        if settings.bypass == true {
+            for setting in Setting.all where !setting.countsWithBypass && setting.isSet(settings) {
+                report(setting.name, "It never counts beside \(other("bypass")): nothing is stored.")
+            }
+        }
+        if let smallest = settings.store.smallest, let largest = settings.store.largest, smallest > largest {
+            report("store.smallest", "It is more than \(other("store.largest")), so nothing is stored.")
+        }
+        if case .on(let soft) = settings.softTimeout, case .on(let hard) = settings.hardTimeout, soft >= hard {
+            report("timeouts.soft", "It is not less than \(other("timeouts.hard")), so it never counts.")
+        }
+        if let methods = settings.store.methods, settings.store.content != nil, !methods.contains(.post) {
+            report("store.content", "It is about POST, which is not in \(other("store.methods")).")
+        }
+        if settings.store.content != nil, !rule.match.methods.isEmpty, !rule.match.methods.contains(.post) {
+            report("store.content", "It is about POST, which is not in \(other("match.method")).")
+        }
+        checkPrincipal(settings)
+        checkMode(settings)
+        checkParameters(settings)
+    }
+
+    private mutating func checkPrincipal(_ settings: RuleSettings) {
+        let name: HTTPField.Name
+        switch settings.store.principal {
+        case .field(let field): name = field
+        case .cookie: name = .cookie
+        case nil: return
+        }
+        if settings.ignore.fields?.contains(name) == true {
+            report("store.per", "It goes by '\(name.rawName)', which \(other("ignore.fields")) leaves out.")
+        }
+        if settings.toOrigin.removed?.contains(name) == true {
+            report("store.per", "It goes by '\(name.rawName)', which \(other("to-origin.remove")) takes away.")
+        }
+    }
+
+    private mutating func checkMode(_ settings: RuleSettings) {
+        if settings.mode == .online, settings.stale.normal != nil {
+            report(
+                "stale.normal",
+                "It never counts beside 'online' in \(other("mode")): what is stale is not used there."
+            )
+        }
+        guard settings.mode == .offline else { return }
+        let asking = [
+            "stale.while-revalidate", "stale.normal", "stale.on-error", "eager-refresh", "timeouts.soft",
+            "timeouts.hard", "breaker", "to-origin.set",
+        ]
+        for name in asking {
+            guard let place = Setting.places[name], Setting.all[place].isSet(settings) else { continue }
+            report(name, "It never counts beside 'offline' in \(other("mode")): no origin is asked there.")
+        }
+    }
+
+    private mutating func checkParameters(_ settings: RuleSettings) {
+        let dropped = (settings.normalize.droppedParameters ?? []).flatMap {
+            $0 == RuleSettings.trackingWord ? RuleSettings.trackingParameters : [$0]
+        }
+        for ignored in settings.ignore.parameters ?? [] {
+            guard let covering = dropped.first(where: { Self.parameter($0, covers: ignored) }) else { continue }
+            report(
+                "ignore.parameters",
+                "\(shown(ignored)) is dropped by '\(covering)' in \(other("normalize.drop-parameters")) before it could be sent."
+            )
+        }
+    }
+
+    private static func parameter(_ name: String, covers other: String) -> Bool {
+        name == other || name.hasSuffix("*") && other.hasPrefix(name.dropLast())
+    }
+}
+
+extension RuleSettings.Budget {
+    fileprivate var duration: Duration? { if case .limited(let duration) = self { duration } else { nil } }
+}

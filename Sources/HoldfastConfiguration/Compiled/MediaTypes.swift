@@ -1,0 +1,29 @@
+/// Media types, and ranges of them. RFC 9110 §8.3.1, §12.5.1
+enum MediaTypes {
+    /// Type and subtype in lower case, without parameters.
+    static func mediaType(_ contentType: String) -> String {
+        let type = contentType.prefix { $0 != ";" }.lowercased()
+        return type.split(whereSeparator: { $0 == " " || $0 == "\t" }).first.map(String.init) ?? ""
+    }
+
+    /// Whether a range (`image/*`, `*/*`, or one type) holds a type or another range. Both in lower case.
+    static func covers(_ range: String, _ other: String) -> Bool {
+        if range == other || range == "*/*" { return true }
+        return range.hasSuffix("/*") && other.hasPrefix(range.dropLast())
+    }
+
+    static func isRange(_ text: String) -> Bool {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(isToken) }) else { return false }
+        if parts[1] == "*" { return parts[0] == "*" || !parts[0].contains("*") }
+        return !text.contains("*")
+    }
+
+    /// `tchar` of RFC 9110 §5.6.2.
+    private static func isToken(_ octet: UInt8) -> Bool {
+        switch octet {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(octet)
+        }
+    }
+}

@@ -1,0 +1,63 @@
+/// Finds the rules whose patterns may match a target, without a look at the others: by the end of the host, then by the beginning of the path, as far as there is no star.
+struct RuleIndex: Sendable {
+    struct Entry: Sendable {
+        var pattern: CompiledPattern
+        var rule: Int
+    }
+
+    private let table: PrefixTable<PrefixTable<[Entry]>>
+    /// Rules without patterns, in their order.
+    private let unconditional: [Int]
+
+    /// - Parameter patterns: of each rule; none: it is about all targets.
+    init(_ patterns: [[CompiledPattern]]) {
+        var entries: [[UInt8]: [[UInt8]: [Entry]]] = [:]
+        for (rule, patterns) in patterns.enumerated() {
+            for pattern in patterns {
+                entries[Self.hostEnd(pattern), default: [:]][pattern.path.prefix, default: []]
+                    .append(Entry(pattern: pattern, rule: rule))
+            }
+        }
+        table = PrefixTable(entries.mapValues { PrefixTable($0) })
+        unconditional = patterns.indices.filter { patterns[$0].isEmpty }
+    }
+
+    /// The end of the host backwards, so that it is a prefix.
+    private static func hostEnd(_ pattern: CompiledPattern) -> [UInt8] {
+        (pattern.host.hasStar ? pattern.host.suffix : pattern.host.prefix).reversed()
+    }
+
+    /// What was found for a target.
+    struct Matches {
+        /// Rules, in their order.
+        var rules: [Int]
+        /// Another query could make a difference.
+        var dependOnQuery: Bool
+    }
+
+    func matches(_ target: TargetParts, where isRelevant: (Int) -> Bool) -> Matches {
+        var found = Set<Int>()
+        var dependOnQuery = false
+        table.forEach(startOf: target.host.reversed()) { paths in
+            paths.forEach(startOf: target.path) { entries in
+                for entry in entries where entry.pattern.matchesBase(target) && isRelevant(entry.rule) {
+                    if entry.pattern.query != nil { dependOnQuery = true }
+                    if entry.pattern.matchesQuery(target) { found.insert(entry.rule) }
+                }
+            }
+        }
+        found.formUnion(unconditional.lazy.filter(isRelevant))
+        return Matches(rules: found.sorted(), dependOnQuery: dependOnQuery)
+    }
+
+    /// Rules with a pattern that may cover this one: a pattern begins no later with its stars than one that it covers.
+    func possiblyCovering(_ pattern: CompiledPattern, before rule: Int) -> Set<Int> {
+        var found = Set(unconditional.prefix { $0 < rule })
+        table.forEach(startOf: Self.hostEnd(pattern)) { paths in
+            paths.forEach(startOf: pattern.path.prefix) { entries in
+                for entry in entries where entry.rule < rule { found.insert(entry.rule) }
+            }
+        }
+        return found
+    }
+}

@@ -1,0 +1,171 @@
+import HTTPCache
+import HTTPTypes
+import Synchronization
+
+/// Which rules hold for targets that were asked for lately, by their octets as they come.
+///
+/// It never holds more than ``limit`` targets and ``octetLimit`` octets of them. A target that was asked for again since the last one was let go stays: a flood of others, each asked for
+/// once, replaces each other. In parts, each with its lock, so that requests do not wait for each other.
+final class TargetMemory: Sendable {
+    /// What is remembered of a target without its query.
+    enum Answer: Sendable {
+        case rules(RequestRules)
+        /// It depends on the query, so the whole target is another entry.
+        case dependsOnQuery
+    }
+
+    static let limit = 8192
+    static let octetLimit = 4 << 20
+    /// Longer ones are looked at each time.
+    static let longestTarget = 4096
+    fileprivate static let shardCount = 16
+
+    private let shards = (0..<shardCount).map { _ in Shard() }
+
+    private final class Shard: Sendable {
+        let state = Mutex(State())
+    }
+
+    fileprivate struct Slot {
+        var hash: Int
+        var method: String
+        var scheme: String
+        var authority: String
+        var path: [UInt8]
+        var hasQuery: Bool
+        var answer: Answer
+        var wasUsed = false
+
+        var octets: Int { method.utf8.count + scheme.utf8.count + authority.utf8.count + path.count }
+    }
+
+    fileprivate struct State {
+        var slots: [Slot] = []
+        var places: [Int: Int] = [:]
+        var hand = 0
+        var octets = 0
+    }
+
+    /// The octets of a target that are looked up, and their hash.
+    struct Key {
+        fileprivate let method: String
+        fileprivate let scheme: String
+        fileprivate let authority: String
+        fileprivate let path: String
+        /// How many of the path's octets count.
+        fileprivate let length: Int
+        fileprivate let withQuery: Bool
+        fileprivate let hash: Int
+
+        /// - Parameter withQuery: whether the query counts. Without one both are the same.
+        init?(_ request: HTTPRequest, withQuery: Bool) {
+            guard let scheme = request.scheme, let authority = request.authority, let path = request.path else {
+                return nil
+            }
+            method = request.method.rawValue
+            self.scheme = scheme
+            self.authority = authority
+            self.path = path
+            self.withQuery = withQuery
+            let all = path.utf8.count
+            var length = all
+            if !withQuery {
+                length = path.withOctets { $0.firstIndex(of: UInt8(ascii: "?")) ?? all }
+            }
+            self.length = length
+            guard length + authority.utf8.count + method.utf8.count <= TargetMemory.longestTarget else { return nil }
+            var hasher = Hasher()
+            // A method is a token, a scheme and an authority hold no slash, and the path begins with one: the four need nothing between them but this.
+            for text in [method, scheme, authority] {
+                text.withOctets { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+                hasher.combine(UInt8(0))
+            }
+            path.withOctets {
+                hasher.combine(bytes: UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: $0[..<length])))
+            }
+            hasher.combine(withQuery)
+            hash = hasher.finalize()
+        }
+
+        fileprivate func isOf(_ slot: Slot) -> Bool {
+            slot.path.count == length && slot.hasQuery == withQuery && slot.authority == authority
+                && slot.method == method && slot.scheme == scheme
+                && path.withOctets { $0[..<length].elementsEqual(slot.path) }
+        }
+    }
+
+    func answer(for key: Key) -> Answer? {
+        shards[key.hash & (Self.shardCount - 1)].state.withLock { state in
+            guard let place = state.places[key.hash], key.isOf(state.slots[place]) else { return nil }
+            state.slots[place].wasUsed = true
+            return state.slots[place].answer
+        }
+    }
+
+    func remember(_ answer: Answer, for key: Key) {
+        let path = key.path.withOctets { Array($0[..<key.length]) }
+        let slot = Slot(
+            hash: key.hash,
+            method: key.method,
+            scheme: key.scheme,
+            authority: key.authority,
+            path: path,
+            hasQuery: key.withQuery,
+            answer: answer
+        )
+        shards[key.hash & (Self.shardCount - 1)].state.withLock { $0.insert(slot) }
+    }
+
+    /// Targets and octets that are remembered now.
+    var size: (targets: Int, octets: Int) {
+        shards.map { $0.state.withLock { ($0.slots.count, $0.octets) } }.reduce((0, 0)) { ($0.0 + $1.0, $0.1 + $1.1) }
+    }
+}
+
+extension TargetMemory.State {
+    fileprivate mutating func insert(_ slot: TargetMemory.Slot) {
+        if let place = places[slot.hash] {
+            octets += slot.octets - slots[place].octets
+            slots[place] = slot
+        } else {
+            makeRoom(for: slot)
+            places[slot.hash] = slots.count
+            slots.append(slot)
+            octets += slot.octets
+        }
+    }
+
+    private mutating func makeRoom(for slot: TargetMemory.Slot) {
+        let limit = TargetMemory.limit / TargetMemory.shardCount
+        let octetLimit = TargetMemory.octetLimit / TargetMemory.shardCount
+        while !slots.isEmpty, slots.count >= limit || octets + slot.octets > octetLimit {
+            hand %= slots.count
+            if slots[hand].wasUsed {
+                slots[hand].wasUsed = false
+                hand += 1
+            } else {
+                remove(at: hand)
+            }
+        }
+    }
+
+    private mutating func remove(at place: Int) {
+        octets -= slots[place].octets
+        places[slots[place].hash] = nil
+        // The last one takes its place, and the hand goes on: what came last is looked at after all others.
+        let last = slots.removeLast()
+        if place < slots.count {
+            slots[place] = last
+            places[last.hash] = place
+        }
+        hand = place + 1
+    }
+}
+
+extension String {
+    /// The octets without a copy, where there is no need for one.
+    func withOctets<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        if let result = utf8.withContiguousStorageIfAvailable(body) { return result }
+        return Array(utf8).withUnsafeBufferPointer(body)
+    }
+}

@@ -1,0 +1,64 @@
+public import Foundation
+
+extension Configuration {
+    /// Reads a file.
+    ///
+    /// - Parameters:
+    ///   - path: the file. Paths of files and of the store within it are relative to its folder.
+    ///   - environment: where `{env: NAME}` is looked up.
+    /// - Throws: ``ConfigurationError`` with all that is wrong, in the order of the lines.
+    public init(
+        contentsOf path: String,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws {
+        let octets: [UInt8]
+        switch FileContent.read(path, limit: Document.maximumLength) {
+        case .success(let found): octets = found
+        case .failure(let refusal):
+            throw ConfigurationError([.init(file: path, message: "The file \(refusal.message)")])
+        }
+        guard let text = String(validating: octets, as: UTF8.self) else {
+            throw ConfigurationError([.init(file: path, message: "The file is not UTF-8.")])
+        }
+        try self.init(yaml: text, file: path, environment: environment)
+    }
+
+    /// Reads a file's text. JSON is YAML, too.
+    ///
+    /// - Parameters:
+    ///   - yaml: the text, 16 MiB at most.
+    ///   - file: what messages call it; paths in it are relative to its folder, and to the current one where it is `nil`.
+    ///   - environment: where `{env: NAME}` is looked up.
+    /// - Throws: ``ConfigurationError`` with all that is wrong, in the order of the lines.
+    public init(
+        yaml: String,
+        file: String? = nil,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws {
+        let document: FileValue
+        do throws(Refusal) {
+            document = try Document.read(yaml) ?? .mapping([], line: 1)
+        } catch {
+            throw ConfigurationError([.init(file: file, line: error.line, message: error.message)])
+        }
+        let reader = FileReader(document, file: file)
+        let sources = FieldSources(environment: environment, folder: file.map(Self.folder))
+        let checked = CheckedRules(reader.rules, skipped: reader.brokenRules, sources: sources)
+        let findings = reader.findings + checked.findings
+        guard findings.isEmpty else {
+            // Sorting is not stable, so the place counts where lines are equal.
+            let sorted = findings.enumerated().sorted {
+                ($0.element.line ?? 0, $0.offset) < ($1.element.line ?? 0, $1.offset)
+            }
+            throw ConfigurationError(sorted.map(\.element))
+        }
+        self = reader.configuration
+        rules = RuleSet(checked, lowest: routeModes())
+    }
+
+    /// The folder of a file.
+    private static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+}

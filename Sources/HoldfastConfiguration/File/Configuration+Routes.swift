@@ -1,0 +1,160 @@
+import HTTPCache
+import HTTPCacheSemantics
+
+extension Configuration.Route {
+    /// What messages call it.
+    func subject(number: Int) -> String { name.map { "route '\($0)'" } ?? "route \(number)" }
+
+    /// What is left of a request's path (with its query) behind this route's: empty, or begins with a slash or a question mark; `nil` where the route is about others.
+    ///
+    /// Octets are compared as they came: `/v1/../x` is below `/v1`, and `/%761` is not.
+    func rest(of path: String, host requested: String?) -> Substring? {
+        if let host {
+            guard let requested, Self.host(host, covers: requested.lowercased()) else { return nil }
+        }
+        if self.path == "/" { return path.hasPrefix("/") ? path[...] : nil }
+        guard path.utf8.starts(with: self.path.utf8) else { return nil }
+        let rest = path[path.utf8.index(path.startIndex, offsetBy: self.path.utf8.count)...]
+        return rest.isEmpty || rest.utf8.first == UInt8(ascii: "/") || rest.utf8.first == UInt8(ascii: "?")
+            ? rest : nil
+    }
+
+    /// Whether a route's host stands for another, or for what clients ask for. A host without a port stands for any port.
+    static func host(_ host: String, covers other: String) -> Bool {
+        let mine = host.lowercased()
+        let its = mine.hasPort ? other : other.withoutPort
+        if mine == its { return true }
+        guard mine.hasPrefix("*.") else { return false }
+        let tail = mine.dropFirst()
+        let label = its.prefix { $0 != "." }
+        return !label.isEmpty && its.dropFirst(label.count) == tail
+    }
+
+    /// Whether a request for the other route always comes to this one.
+    func covers(_ other: Configuration.Route) -> Bool {
+        if let host {
+            guard let its = other.host?.lowercased(), Self.host(host, covers: its) else { return false }
+        }
+        return path == "/" || other.path == path || other.path.hasPrefix(path + "/")
+    }
+}
+
+extension String {
+    fileprivate var hasPort: Bool { withoutPort.utf8.count < utf8.count }
+
+    fileprivate var withoutPort: String {
+        guard let colon = lastIndex(of: ":"), !self[colon...].contains("]") else { return self }
+        return String(self[..<colon])
+    }
+}
+
+extension Configuration {
+    /// The route of a request: the first whose host and path are the request's.
+    ///
+    /// - Parameters:
+    ///   - host: what the client asks for, with its port where it names one.
+    ///   - path: as it came, with or without the query.
+    /// - Returns: the route, and what is left of the path behind the route's, for ``Route/origin``: empty, or begins with a slash or a question mark.
+    public func route(for host: String?, path: String) -> (route: Route, rest: Substring)? {
+        for route in routes {
+            if let rest = route.rest(of: path, host: host) { return (route, rest) }
+        }
+        return nil
+    }
+
+    /// What is wrong with the top level as a whole.
+    func contradictions() -> [ConfigurationError.Finding] {
+        var findings: [ConfigurationError.Finding] = []
+        func other(_ setting: String) -> String { lines[setting].map { "'\(setting)' (line \($0))" } ?? "'\(setting)'" }
+        func report(_ setting: String, _ message: String) {
+            findings.append(.init(file: file, line: lines[setting], setting: setting, message: message))
+        }
+        if let soft = options.softTimeout, let hard = options.hardTimeout, soft >= hard {
+            report("timeouts.soft", "It is not less than \(other("timeouts.hard")), so it never counts.")
+        }
+        if options.breaker.initialBackOff > options.breaker.maximumBackOff {
+            report("breaker.first-probe", "It is more than \(other("breaker.longest-pause")).")
+        }
+        for (index, route) in routes.enumerated() { findings += problems(of: route, at: index) }
+        return findings
+    }
+
+    private func problems(of route: Route, at index: Int) -> [ConfigurationError.Finding] {
+        var findings: [ConfigurationError.Finding] = []
+        func report(_ setting: String?, _ message: String) {
+            let subject = route.subject(number: index + 1)
+            findings.append(.init(file: file, line: route.line, subject: subject, setting: setting, message: message))
+        }
+        if route.origin.isEmpty {
+            report("origin", "It is missing. Name a URL such as 'https://api.example.com'.")
+        } else {
+            do {
+                let target = try TargetURI(route.origin)
+                if target.query != nil || route.origin.contains("#") {
+                    report("origin", "\(shown(route.origin)) has a query or a fragment, which an origin has not.")
+                }
+                if target.path.contains("*") { report("origin", "\(shown(route.origin)) holds a star. Write '%2A'.") }
+            } catch {
+                report("origin", "\(error)")
+            }
+        }
+        checkPath(route.path) { report("path", $0) }
+        if let host = route.host {
+            let sample = host.hasPrefix("*.") ? "a\(host.dropFirst())" : host
+            if (try? TargetURI("http://\(sample)/")) == nil {
+                report("host", "\(shown(host)) is no host such as 'api.local', 'api.local:8080' or '*.example.com'.")
+            }
+        }
+        if let name = route.name, let first = routes[..<index].first(where: { $0.name == name }) {
+            report("name", "Another route\(first.line.map { " on line \($0)" } ?? "") has this name.")
+        }
+        if let first = routes[..<index].firstIndex(where: { $0.covers(route) }) {
+            let place = routes[first].line.map { " (line \($0))" } ?? ""
+            report(
+                nil,
+                "No request can come to it: \(routes[first].subject(number: first + 1))\(place) comes first and takes them all."
+            )
+        }
+        return findings
+    }
+
+    private func checkPath(_ path: String, _ report: (String) -> Void) {
+        guard path.utf8.first == UInt8(ascii: "/") else { return report("\(shown(path)) does not begin with a slash.") }
+        if path != "/", path.utf8.last == UInt8(ascii: "/") {
+            report("\(shown(path)) ends with a slash. Write '\(path.dropLast())': what is below it is meant, too.")
+        }
+        if !path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"?#*".utf8.contains($0) }) {
+            report("\(shown(path)) holds a space, '?', '#', '*' or an octet outside ASCII. Percent-encode it.")
+        }
+        if path.split(separator: "/").contains(where: { $0 == "." || $0 == ".." }) {
+            report("\(shown(path)) holds a dot segment, which no client sends.")
+        }
+    }
+
+    /// The routes' modes as rules: about all that is asked of a route's origin. They come after all rules, so that a rule with a mode goes before.
+    func routeModes() -> [CompiledRules.Entry] {
+        routes.enumerated().compactMap { index, route in
+            guard let mode = route.mode, let target = try? TargetURI(route.origin) else { return nil }
+            var path = target.path[...]
+            while path.hasSuffix("/") { path.removeLast() }
+            // With the client's host in the target, the origin's is not.
+            let authority: String
+            if route.preservesHost {
+                authority = route.host.map { $0.hasPort ? $0 : "\($0):*" } ?? "**:*"
+            } else {
+                authority = target.authority
+            }
+            let base = "\(target.scheme)://\(authority)\(path)"
+            var texts = ["\(base)/**"]
+            if !path.isEmpty { texts += [base] }
+            var settings = RuleSettings()
+            settings.mode = mode
+            let subject = route.subject(number: index + 1)
+            let rule = Rule(subject, settings: settings, location: route.line.map { .init(file: file, line: $0) })
+            let patterns = texts.compactMap { try? CompiledPattern(URLPattern($0)) }
+            return patterns.isEmpty
+                ? nil
+                : CompiledRules.Entry(rule: rule, number: index + 1, patterns: patterns, name: subject)
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import Yams
+
+/// Reads YAML, and so JSON, into ``FileValue``.
+///
+/// Bounded in depth and in the number of values, aliases put in their places: what is small in a file can be large behind it.
+struct Document {
+    /// Octets of a file.
+    static let maximumLength = 16 << 20
+    /// Lists and mappings within each other.
+    static let maximumDepth = 32
+    /// Values and keys, each counted as often as aliases repeat it.
+    static let maximumCount = 1_000_000
+
+    private var count = 0
+
+    /// - Returns: `nil` for a file without any content.
+    static func read(_ yaml: String) throws(Refusal) -> FileValue? {
+        guard yaml.utf8.count <= maximumLength else {
+            throw Refusal("The file has \(yaml.utf8.count) octets. The limit is \(maximumLength).")
+        }
+        try AliasScan.check(yaml)
+        let node: Node?
+        do {
+            // Without its rules for types: a value's type is known by its setting.
+            node = try Parser(yaml: yaml, resolver: .basic, encoding: .utf8).singleRoot()
+        } catch let error as YamlError {
+            throw refusal(error, in: yaml)
+        } catch {
+            throw Refusal("The file is no YAML.")
+        }
+        var document = Document()
+        return try node.map { (node) throws(Refusal) in try document.value(node, depth: 0) }
+    }
+
+    private mutating func value(_ node: Node, depth: Int) throws(Refusal) -> FileValue {
+        let line = node.mark?.line ?? 1
+        count += 1
+        guard count <= Self.maximumCount else {
+            throw Refusal(
+                "The file has more than \(Self.maximumCount) values, those counted that aliases repeat.",
+                line: line
+            )
+        }
+        guard depth <= Self.maximumDepth else {
+            throw Refusal("Lists and mappings are more than \(Self.maximumDepth) deep.", line: line)
+        }
+        switch node {
+        case .scalar(let scalar):
+            return .text(scalar.string, isPlain: scalar.style == .plain || scalar.style == .any, line: line)
+        case .sequence(let sequence):
+            var values: [FileValue] = []
+            for node in sequence { values.append(try value(node, depth: depth + 1)) }
+            return .list(values, line: line)
+        case .mapping(let mapping):
+            var entries: [FileValue.Entry] = []
+            for (key, node) in mapping {
+                guard case .scalar(let name) = key else {
+                    throw Refusal("A key is a text, not a list or a mapping.", line: key.mark?.line ?? line)
+                }
+                count += 1
+                let value = try value(node, depth: depth + 1)
+                entries.append(FileValue.Entry(key: name.string, line: name.mark?.line ?? line, value: value))
+            }
+            return .mapping(entries, line: line)
+        case .alias:
+            throw Refusal("An alias names nothing.", line: line)
+        }
+    }
+
+    /// The parser's words, without the file's content, which its error holds.
+    private static func refusal(_ error: YamlError, in yaml: String) -> Refusal {
+        switch error {
+        case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _):
+            let place = context.map { " \($0.text)" } ?? ""
+            return Refusal("It is no YAML at column \(mark.column):\(place) \(problem).", line: mark.line)
+        case .composer(_, let problem, let mark, _):
+            if problem.contains("another document") {
+                return Refusal("Another document begins here. A file holds one.", line: mark.line)
+            }
+            return Refusal("It is no YAML at column \(mark.column): \(problem).", line: mark.line)
+        case .reader(let problem, let offset, _, _):
+            let before = yaml.prefix(offset ?? 0)
+            return Refusal("It is no YAML: \(problem).", line: 1 + before.count { $0.isNewline })
+        case .duplicatedKeysInMapping(let names, let context):
+            let keys = names.map { shown($0) }.joined(separator: ", ")
+            return Refusal("There twice: \(keys). Each key is there once at most.", line: max(1, context.mark.line))
+        default:
+            return Refusal("The file is no YAML.")
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import Foundation
+
+/// The octets of a file, up to a limit.
+enum FileContent {
+    static func read(_ path: String, limit: Int) -> Result<[UInt8], Refusal> {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+            return .failure(Refusal("does not exist."))
+        }
+        guard !isFolder.boolValue else { return .failure(Refusal("is a folder.")) }
+        guard let file = FileHandle(forReadingAtPath: path) else {
+            return .failure(Refusal("cannot be opened. Check who may read it."))
+        }
+        defer { try? file.close() }
+        var octets: [UInt8] = []
+        do {
+            // One more than is allowed: devices and pipes tell no length.
+            while octets.count <= limit, let data = try file.read(upToCount: limit + 1 - octets.count), !data.isEmpty {
+                octets += data
+            }
+        } catch {
+            return .failure(Refusal("cannot be read."))
+        }
+        guard octets.count <= limit else { return .failure(Refusal("is too large. The limit is \(limit) octets.")) }
+        return .success(octets)
+    }
+}

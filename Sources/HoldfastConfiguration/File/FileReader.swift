@@ -1,0 +1,246 @@
+import HTTPTypes
+
+/// Reads a configuration from what stands in a file, and notes all that is wrong with it.
+struct FileReader {
+    private let file: String?
+    private(set) var findings: [ConfigurationError.Finding] = []
+    private(set) var configuration = Configuration()
+    private(set) var rules: [Rule] = []
+    /// Places of rules that have findings already, so that nothing is said of what they only seem to say.
+    private(set) var brokenRules: Set<Int> = []
+
+    init(_ document: FileValue, file: String?) {
+        self.file = file
+        configuration.file = file
+        read(document)
+    }
+
+    private mutating func report(_ line: Int, _ subject: String? = nil, _ setting: String? = nil, _ message: String) {
+        findings.append(
+            ConfigurationError.Finding(file: file, line: line, subject: subject, setting: setting, message: message)
+        )
+    }
+
+    /// What a closure refuses becomes a finding.
+    private mutating func noting<Result>(
+        _ line: Int,
+        _ subject: String? = nil,
+        _ setting: String? = nil,
+        _ body: () throws(Refusal) -> Result
+    ) -> Result? {
+        do throws(Refusal) {
+            return try body()
+        } catch {
+            report(error.line ?? line, subject, setting, error.message)
+            return nil
+        }
+    }
+
+    private mutating func read(_ document: FileValue) {
+        guard case .mapping(let entries, _) = document else {
+            return report(document.line, nil, nil, "Expected 'version: 1' and settings, not \(document.shown).")
+        }
+        guard let version = entries.first(where: { $0.key == "version" }) else {
+            return report(
+                1,
+                nil,
+                "version",
+                "It is missing. Write 'version: \(Configuration.version)' on the first line."
+            )
+        }
+        guard case .text("\(Configuration.version)", _, _) = version.value else {
+            return report(
+                version.line,
+                nil,
+                "version",
+                "\(version.value.shown) is not understood here. This program understands version \(Configuration.version)."
+            )
+        }
+        for entry in entries {
+            switch entry.key {
+            case "version": break
+            case "routes": readRoutes(entry)
+            case "rules": readRules(entry)
+            default: readTop(entry)
+            }
+        }
+        findings += configuration.contradictions()
+    }
+
+    private mutating func readTop(_ entry: FileValue.Entry) {
+        if let setting = TopSetting.all.first(where: { $0.name == entry.key }) {
+            return read(setting, entry)
+        }
+        guard let group = TopSetting.groups[entry.key] else {
+            let known =
+                ["version", "routes", "rules"] + TopSetting.groups.keys
+                + TopSetting.all.map(\.name).filter { !$0.contains(".") }
+            return report(entry.line, nil, nil, Readers.unknown(entry, of: known.sorted()).message)
+        }
+        guard
+            let entries = noting(
+                entry.line,
+                nil,
+                entry.key,
+                { () throws(Refusal) in
+                    try entry.value.entries("settings (\(group.joined(separator: ", ")))")
+                }
+            )
+        else { return }
+        for inner in entries {
+            if let setting = TopSetting.all.first(where: { $0.name == "\(entry.key).\(inner.key)" }) {
+                read(setting, inner)
+            } else {
+                report(inner.line, nil, entry.key, Readers.unknown(inner, of: group).message)
+            }
+        }
+    }
+
+    private mutating func read(_ setting: TopSetting, _ entry: FileValue.Entry) {
+        var configuration = configuration
+        let isRead: Void? = noting(entry.line, nil, setting.name) { () throws(Refusal) in
+            try setting.read(entry.value, &configuration)
+        }
+        guard isRead != nil else { return }
+        self.configuration = configuration
+        self.configuration.lines[setting.name] = entry.line
+    }
+}
+
+extension FileReader {
+    private static let routeKeys = ["name", "host", "path", "origin", "preserve-host", "mode"]
+
+    private mutating func readRoutes(_ entry: FileValue.Entry) {
+        guard case .list(let routes, _) = entry.value else {
+            return report(entry.line, nil, "routes", "Expected a list of routes, not \(entry.value.shown).")
+        }
+        for (index, value) in routes.enumerated() {
+            var route = Configuration.Route(origin: "", line: value.line)
+            guard case .mapping(let entries, _) = value else {
+                report(
+                    value.line,
+                    "route \(index + 1)",
+                    nil,
+                    "Expected a mapping with an 'origin', not \(value.shown)."
+                )
+                continue
+            }
+            if case .text(let name, _, _)? = entries.first(where: { $0.key == "name" })?.value { route.name = name }
+            let subject = route.subject(number: index + 1)
+            let before = findings.count
+            for inner in entries {
+                _ = noting(inner.line, subject, Self.routeKeys.contains(inner.key) ? inner.key : nil) {
+                    () throws(Refusal) in
+                    switch inner.key {
+                    case "name": route.name = try inner.value.text("a name")
+                    case "host": route.host = try inner.value.text("a host")
+                    case "path": route.path = try inner.value.text("a path such as '/v1'")
+                    case "origin": route.origin = try inner.value.text("a URL such as 'https://api.example.com'")
+                    case "preserve-host": route.preservesHost = try inner.value.flag()
+                    case "mode": route.mode = try Readers.mode(inner.value)
+                    default: throw Readers.unknown(inner, of: Self.routeKeys)
+                    }
+                }
+            }
+            // What could not be read would be wrong again.
+            if findings.count == before { configuration.routes.append(route) }
+        }
+    }
+
+    private mutating func readRules(_ entry: FileValue.Entry) {
+        guard case .list(let values, _) = entry.value else {
+            return report(entry.line, nil, "rules", "Expected a list of rules, not \(entry.value.shown).")
+        }
+        for (index, value) in values.enumerated() { readRule(value, number: index + 1) }
+    }
+
+    private mutating func readRule(_ value: FileValue, number: Int) {
+        let before = findings.count
+        var rule = Rule(settings: RuleSettings(), location: Rule.Location(file: file, line: value.line))
+        defer {
+            rules.append(rule)
+            if findings.count > before { brokenRules.insert(number - 1) }
+        }
+        guard case .mapping(let entries, _) = value else {
+            return report(value.line, "rule \(number)", nil, "Expected a mapping with settings, not \(value.shown).")
+        }
+        if case .text(let name, _, _)? = entries.first(where: { $0.key == "name" })?.value, !name.isEmpty {
+            rule.name = name
+        }
+        let subject = CheckedRules.subject(rule, number: number)
+        for entry in entries {
+            switch entry.key {
+            case "name":
+                _ = noting(entry.line, subject, "name") { () throws(Refusal) in try entry.value.text("a name") }
+                rule.location?.settings["name"] = entry.line
+            case "match": readMatch(entry, &rule, subject)
+            default: readSetting(entry, &rule, subject)
+            }
+        }
+    }
+
+    private mutating func readMatch(_ entry: FileValue.Entry, _ rule: inout Rule, _ subject: String) {
+        let known = ["url", "method", "content-type"]
+        guard
+            let entries = noting(
+                entry.line,
+                subject,
+                "match",
+                { () throws(Refusal) in
+                    try entry.value.entries("conditions (\(known.joined(separator: ", ")))")
+                }
+            )
+        else { return }
+        if entries.isEmpty {
+            report(entry.line, subject, "match", "There is no condition. Leave it out for a rule about everything.")
+        }
+        for inner in entries {
+            let setting = known.contains(inner.key) ? "match.\(inner.key)" : "match"
+            rule.location?.settings[setting] = inner.line
+            _ = noting(inner.line, subject, setting) { () throws(Refusal) in
+                switch inner.key {
+                case "url": rule.match.urls = try Readers.texts(inner.value, "a pattern").map { URLPattern($0) }
+                case "method": rule.match.methods = try Readers.methods(inner.value)
+                case "content-type": rule.match.contentTypes = try Readers.texts(inner.value, "a media type")
+                default: throw Readers.unknown(inner, of: known)
+                }
+            }
+        }
+    }
+
+    private mutating func readSetting(_ entry: FileValue.Entry, _ rule: inout Rule, _ subject: String) {
+        if let place = Setting.places[entry.key], Setting.groups[entry.key] == nil {
+            return read(Setting.all[place], entry, &rule, subject)
+        }
+        guard let group = Setting.groups[entry.key], !entry.key.contains(".") else {
+            let known = ["name", "match"] + Setting.groups.keys + Setting.all.map(\.name).filter { !$0.contains(".") }
+            return report(entry.line, subject, nil, Readers.unknown(entry, of: known.sorted()).message)
+        }
+        guard
+            let entries = noting(
+                entry.line,
+                subject,
+                entry.key,
+                { () throws(Refusal) in
+                    try entry.value.entries("settings (\(group.joined(separator: ", ")))")
+                }
+            )
+        else { return }
+        for inner in entries {
+            if let place = Setting.places["\(entry.key).\(inner.key)"] {
+                read(Setting.all[place], inner, &rule, subject)
+            } else {
+                report(inner.line, subject, entry.key, Readers.unknown(inner, of: group).message)
+            }
+        }
+    }
+
+    private mutating func read(_ setting: Setting, _ entry: FileValue.Entry, _ rule: inout Rule, _ subject: String) {
+        rule.location?.settings[setting.name] = entry.line
+        var settings = rule.settings
+        let isRead: Void? = noting(entry.line, subject, setting.name) { () throws(Refusal) in
+            try setting.read(entry.value, &settings)
+        }
+        if isRead != nil { rule.settings = settings }
+    }
+}

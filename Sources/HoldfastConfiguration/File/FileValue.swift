@@ -1,0 +1,95 @@
+/// What stands in a file, with its lines, and with aliases put in place.
+indirect enum FileValue {
+    /// A text. Plain ones have no quotes: an empty plain one is no value at all.
+    case text(String, isPlain: Bool, line: Int)
+    case list([FileValue], line: Int)
+    case mapping([Entry], line: Int)
+
+    /// A key and what it has.
+    struct Entry {
+        var key: String
+        var line: Int
+        var value: FileValue
+    }
+
+    var line: Int {
+        switch self {
+        case .text(_, _, let line), .list(_, let line), .mapping(_, let line): line
+        }
+    }
+
+    /// The value for messages.
+    var shown: String {
+        switch self {
+        case .text("", isPlain: true, _): "nothing"
+        case .text(let text, _, _): HoldfastConfiguration.shown(text)
+        case .list: "a list"
+        case .mapping: "a mapping"
+        }
+    }
+
+    /// A text that is not empty.
+    func text(_ expected: String = "a text") throws(Refusal) -> String {
+        guard case .text(let text, _, _) = self, !text.isEmpty else {
+            throw Refusal("Expected \(expected), not \(shown).", line: line)
+        }
+        return text
+    }
+
+    /// A list, or one value that stands for a list of one. Never empty.
+    func list(of expected: String) throws(Refusal) -> [FileValue] {
+        switch self {
+        case .list(let values, _) where !values.isEmpty: return values
+        case .text(let text, _, _) where !text.isEmpty: return [self]
+        case .list(_, let line):
+            throw Refusal("The list is empty. Name \(expected), or leave the setting out.", line: line)
+        default: throw Refusal("Expected \(expected), or a list of such, not \(shown).", line: line)
+        }
+    }
+
+    func entries(_ expected: String) throws(Refusal) -> [Entry] {
+        guard case .mapping(let entries, _) = self else {
+            throw Refusal("Expected \(expected), not \(shown).", line: line)
+        }
+        return entries
+    }
+
+    /// Whether it is `off`, in one of the spellings that YAML or JSON have for it.
+    var isOff: Bool {
+        guard case .text(let text, _, _) = self else { return false }
+        return ["off", "false", "no"].contains(text.lowercased())
+    }
+
+    func flag() throws(Refusal) -> Bool {
+        guard case .text(let text, _, _) = self else {
+            throw Refusal("Expected true or false, not \(shown).", line: line)
+        }
+        switch text.lowercased() {
+        case "true", "on", "yes": return true
+        case "false", "off", "no": return false
+        default: throw Refusal("Expected true or false, not \(shown).", line: line)
+        }
+    }
+
+    func integer(_ range: ClosedRange<Int>) throws(Refusal) -> Int {
+        let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        guard case .text(let text, _, _) = self, let number = Int(text), range.contains(number) else {
+            throw Refusal("Expected \(expected), not \(shown).", line: line)
+        }
+        return number
+    }
+
+    /// A number from 0 to 1.
+    func share() throws(Refusal) -> Double {
+        guard case .text(let text, _, _) = self, let number = Double(text), (0...1).contains(number) else {
+            throw Refusal("Expected a number from 0 to 1, not \(shown).", line: line)
+        }
+        return number
+    }
+
+    /// One of some words.
+    func word<Value>(_ known: [(String, Value)]) throws(Refusal) -> Value {
+        if case .text(let text, _, _) = self, let value = known.first(where: { $0.0 == text })?.1 { return value }
+        throw Refusal("Expected \(choice(known.map(\.0))), not \(shown).", line: line)
+    }
+}

@@ -1,0 +1,134 @@
+import HTTPCacheSemantics
+
+/// Settings of the same kind, and those that take more to read.
+extension TopSetting {
+    static func size(
+        _ name: String,
+        _ path: any WritableKeyPath<Configuration, Int64?> & Sendable,
+        default standard: Int64,
+        least: Int64 = 0
+    ) -> TopSetting {
+        TopSetting(
+            name,
+            read: { (value, configuration) throws(Refusal) in
+                let size = try Readers.size(value)
+                guard size >= least else { throw Refusal("\(value.shown) is less than \(least) B.") }
+                configuration[keyPath: path] = size
+            },
+            written: { Quantity.written(octets: $0[keyPath: path] ?? standard) }
+        )
+    }
+
+    /// A size that is kept in memory.
+    static func count(
+        _ name: String,
+        _ path: any WritableKeyPath<Configuration, Int?> & Sendable,
+        default standard: Int
+    ) -> TopSetting {
+        TopSetting(
+            name,
+            read: { (value, configuration) throws(Refusal) in
+                configuration[keyPath: path] = Int(clamping: try Readers.size(value))
+            },
+            written: { Quantity.written(octets: Int64($0[keyPath: path] ?? standard)) }
+        )
+    }
+
+    static func number(
+        _ name: String,
+        _ path: any WritableKeyPath<Configuration, Int?> & Sendable,
+        _ range: ClosedRange<Int>,
+        default standard: Int
+    ) -> TopSetting {
+        TopSetting(
+            name,
+            read: { (value, configuration) throws(Refusal) in
+                configuration[keyPath: path] = try value.integer(range)
+            },
+            written: { "\($0[keyPath: path] ?? standard)" }
+        )
+    }
+
+    static func flag(
+        _ name: String,
+        _ path: any WritableKeyPath<Configuration, Bool?> & Sendable,
+        default standard: Bool
+    ) -> TopSetting {
+        TopSetting(
+            name,
+            read: { (value, configuration) throws(Refusal) in configuration[keyPath: path] = try value.flag() },
+            written: { "\($0[keyPath: path] ?? standard)" }
+        )
+    }
+
+    static func duration(
+        _ name: String,
+        _ path: any WritableKeyPath<Configuration, Duration> & Sendable,
+        least: Duration = .milliseconds(1)
+    ) -> TopSetting {
+        TopSetting(
+            name,
+            read: { (value, configuration) throws(Refusal) in
+                let duration = try Readers.duration(value)
+                guard duration >= least else {
+                    throw Refusal("\(value.shown) is too short. The least is \(Quantity.written(least)).")
+                }
+                configuration[keyPath: path] = duration
+            },
+            written: { Quantity.written($0[keyPath: path]) }
+        )
+    }
+
+    /// Host and port.
+    static func listen(_ value: FileValue) throws(Refusal) -> String {
+        let text = try value.text("a host and a port such as '127.0.0.1:8080'")
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]),
+            // 0 is for any that is free, which no URI can have.
+            (try? TargetURI("http://\(text[..<colon]):\(max(port, 1))/")) != nil
+        else { throw Refusal("\(value.shown) is no host and port such as '127.0.0.1:8080' or '[::1]:8080'.") }
+        return text
+    }
+
+    @Sendable static func quotas(_ value: FileValue, _ configuration: inout Configuration) throws(Refusal) {
+        for entry in try value.entries("'tags', 'origins' and 'each-origin'") {
+            switch entry.key {
+            case "tags":
+                for quota in try entry.value.entries("tags and sizes") {
+                    guard !quota.key.isEmpty, quota.key.utf8.count <= 1024 else {
+                        throw Refusal("A tag has 1 to 1024 octets.", line: quota.line)
+                    }
+                    configuration.store.tagQuotas[quota.key] = try self.quota(quota)
+                }
+            case "origins":
+                for quota in try entry.value.entries("origins and sizes") {
+                    guard let target = try? TargetURI(quota.key), target.path == "/", target.query == nil else {
+                        throw Refusal(
+                            "\(shown(quota.key)) is no origin such as 'https://api.example.com'.",
+                            line: quota.line
+                        )
+                    }
+                    let origin = "\(target.scheme)://\(target.authority)"
+                    guard configuration.store.originQuotas.updateValue(try self.quota(quota), forKey: origin) == nil
+                    else { throw Refusal("'\(origin)' is there twice.", line: quota.line) }
+                }
+            case "each-origin": configuration.store.eachOriginQuota = try quota(entry)
+            default: throw Readers.unknown(entry, of: ["tags", "origins", "each-origin"])
+            }
+        }
+    }
+
+    private static func quota(_ entry: FileValue.Entry) throws(Refusal) -> Int64 {
+        do throws(Refusal) {
+            let size = try Readers.size(entry.value)
+            guard size > 0 else { throw Refusal("A quota is more than 0 B.") }
+            return size
+        } catch {
+            throw Refusal(error.message, line: entry.line)
+        }
+    }
+}
+
+extension RuleSettings.Switch {
+    /// `nil` where it is off.
+    var value: Value? { if case .on(let value) = self { value } else { nil } }
+}

@@ -1,0 +1,134 @@
+import HTTPCache
+import HTTPCacheSemantics
+
+/// One setting of a file's top level: its name, how it is read, and what it amounts to.
+struct TopSetting: Sendable {
+    /// As it is written in a file: `store.budget`.
+    let name: String
+    let read: @Sendable (FileValue, inout Configuration) throws(Refusal) -> Void
+    /// As it is written in a file; `nil` where it has neither value nor default.
+    let written: @Sendable (Configuration) -> String?
+
+    init(
+        _ name: String,
+        read: @escaping @Sendable (FileValue, inout Configuration) throws(Refusal) -> Void,
+        written: @escaping @Sendable (Configuration) -> String?
+    ) {
+        self.name = name
+        self.read = read
+        self.written = written
+    }
+
+    /// By the keys that have settings of their own.
+    static let groups: [String: [String]] = {
+        var result: [String: [String]] = [:]
+        for setting in all {
+            let parts = setting.name.split(separator: ".", maxSplits: 1)
+            if parts.count == 2 { result[String(parts[0]), default: []].append(String(parts[1])) }
+        }
+        return result
+    }()
+
+    static let all: [TopSetting] = top + store + limits + origins
+
+    private static let top = [
+        TopSetting(
+            "listen",
+            read: { (value, configuration) throws(Refusal) in configuration.listen = try listen(value) },
+            written: { $0.listen ?? "127.0.0.1:8080" }
+        ),
+        TopSetting(
+            "mode",
+            read: { (value, configuration) throws(Refusal) in configuration.mode = try Readers.mode(value) },
+            written: { ($0.mode ?? .automatic).rawValue }
+        ),
+    ]
+
+    private static let store = [
+        TopSetting(
+            "store.path",
+            read: { (value, configuration) throws(Refusal) in configuration.store.path = try value.text("a path") },
+            written: \.store.path
+        ),
+        size("store.budget", \.store.budget, default: 1 << 30, least: 1),
+        count("store.memory", \.store.memory, default: 64 << 20),
+        count("store.largest-resident-body", \.store.maximumResidentBody, default: 256 << 10),
+        flag("store.secure-delete", \.store.securelyDeletes, default: false),
+        flag("store.keep-offline-copies", \.store.keepsOfflineCopies, default: false),
+        TopSetting("store.quotas", read: quotas) { configuration in
+            let store = configuration.store
+            func written(_ quotas: [String: Int64]) -> String {
+                let items = quotas.sorted { $0.key < $1.key }.map { "\($0.key): \(Quantity.written(octets: $0.value))" }
+                return "{\(items.joined(separator: ", "))}"
+            }
+            var parts: [String] = []
+            if !store.tagQuotas.isEmpty { parts.append("tags: \(written(store.tagQuotas))") }
+            if !store.originQuotas.isEmpty { parts.append("origins: \(written(store.originQuotas))") }
+            if let each = store.eachOriginQuota { parts.append("each-origin: \(Quantity.written(octets: each))") }
+            return parts.isEmpty ? nil : "{\(parts.joined(separator: ", "))}"
+        },
+    ]
+
+    private static let limits = [
+        number("limits.connections", \.limits.connections, 1...1_000_000, default: 10_000),
+        TopSetting(
+            "limits.in-flight-per-origin",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.options.inFlightLimit = try value.integer(1...1_000_000)
+                configuration.limits.inFlightPerOrigin = configuration.options.inFlightLimit
+            },
+            written: { "\($0.options.inFlightLimit)" }
+        ),
+        TopSetting(
+            "limits.waiting-per-origin",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.options.waitingLimit = try value.integer(0...10_000_000)
+                configuration.limits.waitingPerOrigin = configuration.options.waitingLimit
+            },
+            written: { "\($0.options.waitingLimit)" }
+        ),
+        count("limits.keyed-content", \.limits.keyedContent, default: 1 << 20),
+        count("limits.request-head", \.limits.requestHead, default: 64 << 10),
+    ]
+
+    private static let origins = [
+        TopSetting(
+            "timeouts.soft",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.options.softTimeout = try Readers.timeout(value).value
+            },
+            written: { $0.options.softTimeout.map(Quantity.written) ?? "off" }
+        ),
+        TopSetting(
+            "timeouts.hard",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.options.hardTimeout = try Readers.timeout(value).value
+            },
+            written: { $0.options.hardTimeout.map(Quantity.written) ?? "off" }
+        ),
+        TopSetting(
+            "breaker.failures",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.options.breaker.failureThreshold = try value.integer(1...1_000_000)
+            },
+            written: { "\($0.options.breaker.failureThreshold)" }
+        ),
+        duration("breaker.first-probe", \.options.breaker.initialBackOff),
+        duration("breaker.longest-pause", \.options.breaker.maximumBackOff),
+        TopSetting(
+            "guard",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.options.goodDataGuard = try Readers.goodDataGuard(value).value
+            },
+            written: { $0.options.goodDataGuard.map(Writers.goodDataGuard) ?? "off" }
+        ),
+        TopSetting(
+            "eager-refresh",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.options.eagerRefresh = try Readers.eagerRefresh(value).value
+            },
+            written: { $0.options.eagerRefresh.map { "\($0)" } ?? "off" }
+        ),
+        duration("failure-throttle", \.options.failureThrottle, least: .zero),
+    ]
+}

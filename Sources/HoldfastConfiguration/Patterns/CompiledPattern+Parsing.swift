@@ -1,0 +1,97 @@
+import HTTPCacheSemantics
+
+extension CompiledPattern {
+    /// The longest pattern, in octets.
+    static let maximumLength = 8192
+
+    /// - Throws: what keeps the text from being a pattern, or from standing for any target.
+    init(_ pattern: URLPattern) throws(Refusal) {
+        let text = pattern.text
+        let octets = Array(text.utf8)
+        guard octets.count <= Self.maximumLength else {
+            throw Refusal("\(shown(text)) is too long. The limit of a pattern is \(Self.maximumLength) octets.")
+        }
+        guard octets.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw Refusal(
+                "\(shown(text)) holds a space, a control or an octet outside ASCII. Percent-encode it, as it is in the requests."
+            )
+        }
+        guard !octets.contains(UInt8(ascii: "#")) else {
+            throw Refusal("\(shown(text)) holds a '#': fragments are never sent, so this matches nothing.")
+        }
+        let slash = UInt8(ascii: "/")
+        let question = octets.firstIndex(of: UInt8(ascii: "?")) ?? octets.endIndex
+        let base = octets[..<question]
+        let query = question < octets.endIndex ? Glob(octets[(question + 1)...], separator: nil) : nil
+        if base.first == slash {
+            let path = Glob(base, separator: slash)
+            self.init(http: .any, https: .any, host: Glob("**".utf8, separator: nil), path: path, query: query)
+            return
+        }
+        guard let colon = base.firstIndex(of: UInt8(ascii: ":")), base[colon...].starts(with: "://".utf8) else {
+            throw Refusal(
+                "\(shown(text)) is no pattern. Begin with a slash, or with a scheme and a host: 'https://a.example/**'."
+            )
+        }
+        let scheme = Glob(base[..<colon].map(\.lowercasedASCII), separator: nil)
+        let isHTTP = scheme.matches(Array("http".utf8))
+        let isHTTPS = scheme.matches(Array("https".utf8))
+        guard isHTTP || isHTTPS else {
+            throw Refusal("\(shown(text)) can match no target: its scheme is neither http nor https.")
+        }
+        let rest = base[(colon + 3)...]
+        guard let start = rest.firstIndex(of: slash) else {
+            throw Refusal("\(shown(text)) has no path. End it with '/**' for all below it, or with '/' for that alone.")
+        }
+        let authority = try Self.authority(rest[..<start], of: text)
+        self.init(
+            http: isHTTP ? authority.port ?? .number(80) : nil,
+            https: isHTTPS ? authority.port ?? .number(443) : nil,
+            host: authority.host,
+            path: Glob(rest[start...], separator: slash),
+            query: query
+        )
+    }
+
+    private static func authority(
+        _ octets: ArraySlice<UInt8>,
+        of text: String
+    ) throws(Refusal) -> (host: Glob, port: Port?) {
+        let colon = UInt8(ascii: ":")
+        guard !octets.contains(UInt8(ascii: "@")) else {
+            throw Refusal("\(shown(text)) holds user information, which no target has.")
+        }
+        let isBracketed = octets.first == UInt8(ascii: "[")
+        let end: Int
+        if isBracketed {
+            end = octets.firstIndex(of: UInt8(ascii: "]")).map { $0 + 1 } ?? octets.endIndex
+        } else {
+            end = octets.firstIndex(of: colon) ?? octets.endIndex
+        }
+        let host = octets[..<end].map(\.lowercasedASCII)
+        let isWild = host.contains(UInt8(ascii: "*"))
+        // What stands for a star must be something that a host can hold.
+        let sample = host.map { $0 == UInt8(ascii: "*") ? UInt8(ascii: "a") : $0 }
+        guard !host.isEmpty, !(isBracketed && isWild),
+            (try? TargetURI("http://\(String(decoding: sample, as: UTF8.self))/")) != nil
+        else { throw Refusal("The host of \(shown(text)) is none, so this can match no target.") }
+        return (Glob(host, separator: UInt8(ascii: ".")), try port(octets[end...], of: text))
+    }
+
+    private static func port(_ octets: ArraySlice<UInt8>, of text: String) throws(Refusal) -> Port? {
+        guard octets.first == UInt8(ascii: ":") else {
+            if octets.isEmpty { return nil }
+            throw Refusal("The host of \(shown(text)) is none, so this can match no target.")
+        }
+        let digits = String(decoding: octets.dropFirst(), as: UTF8.self)
+        if digits == "*" { return .any }
+        guard let number = UInt16(digits), number > 0, digits.utf8.first != UInt8(ascii: "+") else {
+            throw Refusal("The port of \(shown(text)) is no number from 1 to 65535, and not '*'.")
+        }
+        return .number(number)
+    }
+}
+
+extension UInt8 {
+    var lowercasedASCII: UInt8 { (0x41...0x5A).contains(self) ? self | 0x20 : self }
+}

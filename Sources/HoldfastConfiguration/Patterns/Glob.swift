@@ -1,0 +1,96 @@
+/// Octets with stars between them: one part of a ``URLPattern``.
+///
+/// Matching takes a time that is bounded by the lengths of text and pattern, whatever they are: there is no backtracking.
+struct Glob: Sendable, Hashable {
+    enum Token: Sendable, Hashable {
+        case octet(UInt8)
+        /// Any octets but the separator.
+        case one
+        /// Any octets.
+        case many
+    }
+
+    /// What ``Token/one`` does not stand for; `nil`: there is no such octet.
+    let separator: UInt8?
+    let tokens: [Token]
+    /// What stands before the first star: all, where there is none.
+    let prefix: [UInt8]
+    /// What stands behind the last star; empty where there is none.
+    let suffix: [UInt8]
+    let hasStar: Bool
+    private let middle: Middle
+
+    /// How what lies between ``prefix`` and ``suffix`` is looked at.
+    private enum Middle: Sendable, Hashable {
+        case nothing
+        case anything
+        case anythingBut(UInt8)
+        case automaton(GlobAutomaton)
+    }
+
+    init(_ text: some Sequence<UInt8>, separator: UInt8?) {
+        var tokens: [Token] = []
+        for octet in text {
+            guard octet == UInt8(ascii: "*") else {
+                tokens.append(.octet(octet))
+                continue
+            }
+            // Two or more stars in a row are one that stands for anything.
+            if tokens.last == .one || tokens.last == .many {
+                tokens[tokens.count - 1] = .many
+            } else {
+                tokens.append(separator == nil ? .many : .one)
+            }
+        }
+        self.separator = separator
+        self.tokens = tokens
+        prefix = Self.literal(tokens.prefix(while: \.isOctet))
+        hasStar = prefix.count < tokens.count
+        guard hasStar else {
+            suffix = []
+            middle = .nothing
+            return
+        }
+        let end = tokens.lastIndex { !$0.isOctet } ?? 0
+        suffix = Self.literal(tokens[(end + 1)...])
+        let between = Array(tokens[prefix.count...end])
+        switch between {
+        case [.many]: middle = .anything
+        case [.one]: middle = separator.map(Middle.anythingBut) ?? .anything
+        default: middle = .automaton(GlobAutomaton(between, separator: separator))
+        }
+    }
+
+    private static func literal(_ tokens: some Sequence<Token>) -> [UInt8] {
+        tokens.compactMap { if case .octet(let octet) = $0 { octet } else { nil } }
+    }
+
+    /// Whether it stands for all of a text.
+    func matches(_ text: [UInt8]) -> Bool {
+        guard hasStar else { return text == prefix }
+        guard text.count >= prefix.count + suffix.count, text.starts(with: prefix),
+            text.suffix(suffix.count).elementsEqual(suffix)
+        else { return false }
+        switch middle {
+        case .nothing: return text.count == prefix.count
+        case .anything: return true
+        case .anythingBut(let separator):
+            return !text[prefix.count..<(text.count - suffix.count)].contains(separator)
+        case .automaton(let automaton): return automaton.matches(text[prefix.count..<(text.count - suffix.count)])
+        }
+    }
+
+    /// Whether everything that the other stands for is something that this stands for. `false` where that cannot be told.
+    func covers(_ other: Glob) -> Bool {
+        if tokens == other.tokens { return true }
+        if !other.hasStar { return matches(other.prefix) }
+        guard case .anything = middle else { return false }
+        // The other has a star, so what is before it and what is behind it do not overlap.
+        return other.prefix.starts(with: prefix) && other.suffix.count >= suffix.count
+            && other.suffix.suffix(suffix.count).elementsEqual(suffix)
+    }
+}
+
+extension Glob.Token {
+    var isOctet: Bool { if case .octet = self { true } else { false } }
+}

@@ -1,0 +1,77 @@
+/// All the places of a pattern that can have been reached, as bits: one step for each octet of the text.
+struct GlobAutomaton: Sendable, Hashable {
+    /// The number of tokens: the bit of the end.
+    private let end: Int
+    private let words: Int
+    private let separator: UInt8?
+    /// For each octet the number of its masks in ``literals``, from 1; 0 for those that the pattern does not hold.
+    private let classes: [UInt8]
+    /// Places at which an octet of a class stands, `words` for each class.
+    private let literals: [UInt64]
+    /// Places of stars that stand for anything.
+    private let many: [UInt64]
+    /// Places of all stars.
+    private let stars: [UInt64]
+
+    /// - Parameter tokens: no two stars in a row.
+    init(_ tokens: [Glob.Token], separator: UInt8?) {
+        end = tokens.count
+        words = tokens.count / 64 + 1
+        self.separator = separator
+        var classes = [UInt8](repeating: 0, count: 256)
+        var literals: [UInt64] = []
+        var many = [UInt64](repeating: 0, count: words)
+        var stars = many
+        for (index, token) in tokens.enumerated() {
+            let bit: UInt64 = 1 << UInt64(index % 64)
+            switch token {
+            case .octet(let octet):
+                if classes[Int(octet)] == 0 {
+                    literals += [UInt64](repeating: 0, count: words)
+                    classes[Int(octet)] = UInt8(literals.count / words)
+                }
+                literals[(Int(classes[Int(octet)]) - 1) * words + index / 64] |= bit
+            case .one: stars[index / 64] |= bit
+            case .many:
+                stars[index / 64] |= bit
+                many[index / 64] |= bit
+            }
+        }
+        self.classes = classes
+        self.literals = literals
+        self.many = many
+        self.stars = stars
+    }
+
+    func matches(_ text: ArraySlice<UInt8>) -> Bool {
+        var reached = [UInt64](repeating: 0, count: words)
+        reached[0] = 1
+        skipStars(&reached)
+        for octet in text {
+            let mask = Int(classes[Int(octet)]) - 1
+            let staying = octet == separator ? many : stars
+            var carried: UInt64 = 0
+            var any: UInt64 = 0
+            for word in 0..<words {
+                let read = mask < 0 ? 0 : reached[word] & literals[mask * words + word]
+                let next = (read << 1) | carried | (reached[word] & staying[word])
+                carried = read >> 63
+                reached[word] = next
+                any |= next
+            }
+            guard any != 0 else { return false }
+            skipStars(&reached)
+        }
+        return reached[end / 64] & (1 << UInt64(end % 64)) != 0
+    }
+
+    /// A star stands for nothing, too.
+    private func skipStars(_ reached: inout [UInt64]) {
+        var carried: UInt64 = 0
+        for word in 0..<words {
+            let skipped = reached[word] & stars[word]
+            reached[word] |= (skipped << 1) | carried
+            carried = skipped >> 63
+        }
+    }
+}

@@ -1,0 +1,18 @@
+import HTTPCacheSemantics
+
+/// A target as octets, for patterns to look at.
+struct TargetParts {
+    var isHTTPS: Bool
+    var host: [UInt8]
+    var port: UInt16
+    var path: [UInt8]
+    var query: [UInt8]?
+
+    init(_ target: TargetURI) {
+        isHTTPS = target.scheme == "https"
+        host = Array(target.host.utf8)
+        port = target.port
+        path = Array(target.path.utf8)
+        query = target.query.map { Array($0.utf8) }
+    }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import HTTPTypes
+
+/// Where the values of fields come from that do not stand in the rules themselves.
+struct FieldSources {
+    /// What was found, by source. These are the secrets: they go into fields that are sent, and nowhere else.
+    typealias Values = [FieldValue: String]
+
+    var environment: [String: String]
+    /// What the paths of files are relative to; `nil`: the current folder.
+    var folder: String?
+
+    /// The longest value, in octets: what a head has room for.
+    static let longest = 16 << 10
+
+    /// The value, checked. No message says it.
+    func value(of source: FieldValue) throws(Refusal) -> String {
+        let value: String
+        let place: String
+        switch source {
+        case .literal(let text):
+            value = text
+            place = "The value"
+        case .environment(let name):
+            guard let found = environment[name] else {
+                throw Refusal("The environment has no variable \(shown(name)). Set it, or leave the field out.")
+            }
+            value = found
+            place = "The value of the variable \(shown(name))"
+        case .file(let path):
+            value = try content(of: path)
+            place = "The content of the file \(shown(path))"
+        }
+        guard !value.isEmpty else { throw Refusal("\(place) is empty.") }
+        guard value.utf8.count <= Self.longest else {
+            throw Refusal("\(place) is too long. The limit is \(Self.longest) octets.")
+        }
+        guard HTTPField.isValidValue(value), value.utf8.first != 0x20, value.utf8.last != 0x20 else {
+            throw Refusal("\(place) cannot be sent in a field: it holds a control character, or a space at an end.")
+        }
+        return value
+    }
+
+    private func content(of path: String) throws(Refusal) -> String {
+        let place = path.hasPrefix("/") ? path : (folder.map { "\($0)/\(path)" } ?? path)
+        switch FileContent.read(place, limit: Self.longest + 2) {
+        case .success(var octets):
+            if octets.last == UInt8(ascii: "\n") { octets.removeLast() }
+            if octets.last == UInt8(ascii: "\r") { octets.removeLast() }
+            guard let text = String(validating: octets, as: UTF8.self) else {
+                throw Refusal("The content of the file \(shown(path)) is not UTF-8.")
+            }
+            return text
+        case .failure(let problem): throw Refusal("The file \(shown(path)) \(problem.message)")
+        }
+    }
+}

@@ -1,0 +1,83 @@
+/// Numbers with units, as they stand in a file. Exact: what is no whole number of the smallest unit is refused.
+enum Quantity {
+    private static let durationUnits: [(name: String, milliseconds: Int64)] = [
+        ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 604_800_000),
+    ]
+    private static let sizeUnits: [(name: String, octets: Int64)] = [
+        ("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40), ("kB", 1000),
+        ("MB", 1_000_000), ("GB", 1_000_000_000),
+    ]
+    /// A hundred years: longer than anything that is meant, and short enough to be added to any time.
+    private static let longest: Int64 = 36_525 * 86_400_000
+
+    static func duration(_ text: String) throws(Refusal) -> Duration {
+        let units = "ms, s, m, h, d or w"
+        let milliseconds = try amount(
+            text,
+            durationUnits.map { ($0.name, $0.milliseconds) },
+            units: units,
+            example: "s"
+        )
+        guard milliseconds <= longest else { throw Refusal("\(shown(text)) is too long. The limit is 36525 d.") }
+        return .milliseconds(milliseconds)
+    }
+
+    static func size(_ text: String) throws(Refusal) -> Int64 {
+        let units = "B, KiB, MiB, GiB, TiB, kB, MB or GB"
+        return try amount(text, sizeUnits.map { ($0.name, $0.octets) }, units: units, example: "MiB")
+    }
+
+    static func written(_ duration: Duration) -> String {
+        let (seconds, attoseconds) = duration.components
+        let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
+        if milliseconds == 0 { return "0 s" }
+        // Weeks are left out: nobody reads '52 w' as a year.
+        let unit = durationUnits.dropLast().last { milliseconds % $0.milliseconds == 0 } ?? durationUnits[0]
+        return "\(milliseconds / unit.milliseconds) \(unit.name)"
+    }
+
+    static func written(octets: Int64) -> String {
+        let unit = sizeUnits.prefix(5).last { octets != 0 && octets % $0.octets == 0 } ?? sizeUnits[0]
+        return "\(octets / unit.octets) \(unit.name)"
+    }
+
+    /// Digits, perhaps with a point, then a unit.
+    private static func amount(
+        _ text: String,
+        _ known: [(name: String, factor: Int64)],
+        units: String,
+        example: String
+    ) throws(Refusal) -> Int64 {
+        let octets = Array(text.utf8)
+        let number = octets.prefix { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }
+        let unit = String(decoding: octets.dropFirst(number.count).drop { $0 == 0x20 }, as: UTF8.self)
+        let parts = number.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count <= 2, parts.allSatisfy({ !$0.isEmpty }), number.count <= 24 else {
+            throw Refusal("\(shown(text)) is no number with a unit (\(units)).")
+        }
+        let digits = String(decoding: number, as: UTF8.self)
+        if unit.isEmpty { throw Refusal("'\(digits)' has no unit. Name one: \(units), as in '\(digits) \(example)'.") }
+        guard let factor = known.first(where: { $0.name == unit })?.factor else {
+            throw Refusal("\(shown(text)) has an unknown unit. Known are \(units).")
+        }
+        var value: Int64 = 0
+        var divisor: Int64 = 1
+        for (index, part) in parts.enumerated() {
+            for digit in part {
+                let (tens, overflow) = value.multipliedReportingOverflow(by: 10)
+                let (sum, carried) = tens.addingReportingOverflow(Int64(digit &- 0x30))
+                guard !overflow, !carried, divisor < 1_000_000_000 else {
+                    throw Refusal("\(shown(text)) is too large.")
+                }
+                value = sum
+                if index == 1 { divisor *= 10 }
+            }
+        }
+        let (product, overflow) = value.multipliedReportingOverflow(by: factor)
+        guard !overflow else { throw Refusal("\(shown(text)) is too large.") }
+        guard product % divisor == 0 else {
+            throw Refusal("\(shown(text)) is no whole number of \(known[0].name).")
+        }
+        return product / divisor
+    }
+}

@@ -1,0 +1,159 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+
+/// How values of settings are read from a file and written for people.
+enum Readers {
+    static func duration(_ value: FileValue) throws(Refusal) -> Duration {
+        try Quantity.duration(value.text("a duration such as '5 m'"))
+    }
+
+    /// RFC 9111 §1.2.2 counts in seconds.
+    static func seconds(_ value: FileValue) throws(Refusal) -> Duration {
+        let duration = try duration(value)
+        guard duration.components.attoseconds == 0 else {
+            throw Refusal("\(value.shown) is no whole number of seconds. RFC 9111 counts in seconds.")
+        }
+        return duration
+    }
+
+    static func budget(_ value: FileValue) throws(Refusal) -> RuleSettings.Budget {
+        if case .text("unlimited", _, _) = value { return .unlimited }
+        return .limited(try seconds(value))
+    }
+
+    static func size(_ value: FileValue) throws(Refusal) -> Int64 {
+        try Quantity.size(value.text("a size such as '10 MiB'"))
+    }
+
+    static func timeout(_ value: FileValue) throws(Refusal) -> RuleSettings.Switch<Duration> {
+        if value.isOff { return .off }
+        let duration = try duration(value)
+        guard duration > .zero else { throw Refusal("A timeout is more than 0 s; 'off' is for none.") }
+        return .on(duration)
+    }
+
+    static func eagerRefresh(_ value: FileValue) throws(Refusal) -> RuleSettings.Switch<Double> {
+        value.isOff ? .off : .on(try value.share())
+    }
+
+    static func goodDataGuard(_ value: FileValue) throws(Refusal) -> RuleSettings.Switch<GoodDataGuard> {
+        if value.isOff { return .off }
+        var result = GoodDataGuard()
+        if case .text(_, _, _) = value, (try? value.flag()) == true { return .on(result) }
+        for entry in try value.entries("off, or what is guarded against") {
+            switch entry.key {
+            case "empty": result.refusesEmpty = try entry.value.flag()
+            case "other-media-type": result.refusesOtherMediaType = try entry.value.flag()
+            case "smallest-json-share": result.minimumJSONShare = try entry.value.share()
+            default: throw unknown(entry, of: ["empty", "other-media-type", "smallest-json-share"])
+            }
+        }
+        return .on(result)
+    }
+
+    static let modes = OfflineMode.allCases.map { ($0.rawValue, $0) }
+
+    static func mode(_ value: FileValue) throws(Refusal) -> OfflineMode { try value.word(modes) }
+
+    static func texts(_ value: FileValue, _ expected: String) throws(Refusal) -> [String] {
+        var result: [String] = []
+        for item in try value.list(of: expected) { result.append(try item.text(expected)) }
+        return result
+    }
+
+    static func fieldName(_ value: FileValue) throws(Refusal) -> HTTPField.Name {
+        let text = try value.text("a field name")
+        guard let name = HTTPField.Name(text) else {
+            throw Refusal("\(value.shown) is no field name.", line: value.line)
+        }
+        return name
+    }
+
+    static func fieldNames(_ value: FileValue) throws(Refusal) -> [HTTPField.Name] {
+        var result: [HTTPField.Name] = []
+        for item in try value.list(of: "field names") { result.append(try fieldName(item)) }
+        return result
+    }
+
+    static func methods(_ value: FileValue) throws(Refusal) -> [HTTPRequest.Method] {
+        var result: [HTTPRequest.Method] = []
+        for item in try value.list(of: "methods") {
+            guard let method = HTTPRequest.Method(try item.text("a method")) else {
+                throw Refusal("\(item.shown) is no method.", line: item.line)
+            }
+            result.append(method)
+        }
+        return result
+    }
+
+    static func statuses(_ value: FileValue) throws(Refusal) -> Set<Int> {
+        var result: Set<Int> = []
+        for item in try value.list(of: "statuses") { result.insert(try item.integer(200...599)) }
+        return result
+    }
+
+    static let ignorable: [(String, PolicyOverrides.Directives)] = [
+        ("no-store", .noStore), ("no-cache", .noCache), ("private", .private), ("must-revalidate", .mustRevalidate),
+        ("proxy-revalidate", .proxyRevalidate), ("s-maxage", .sMaxage),
+    ]
+    static let liftable = ignorable.filter { $0.1 != .noStore && $0.1 != .private }
+
+    static func directives(
+        _ value: FileValue,
+        _ known: [(String, PolicyOverrides.Directives)]
+    ) throws(Refusal) -> PolicyOverrides.Directives {
+        var result: PolicyOverrides.Directives = []
+        for item in try value.list(of: "directives") { result.insert(try item.word(known)) }
+        return result
+    }
+
+    static func principal(_ value: FileValue) throws(Refusal) -> ExchangeSettings.PrincipalSource {
+        let entries = try value.entries("'{field: NAME}' or '{cookie: NAME}'")
+        guard entries.count == 1, let entry = entries.first else {
+            throw Refusal("Expected one of '{field: NAME}' and '{cookie: NAME}'.")
+        }
+        switch entry.key {
+        case "field": return .field(try fieldName(entry.value))
+        case "cookie": return .cookie(try entry.value.text("a cookie's name"))
+        default: throw unknown(entry, of: ["field", "cookie"])
+        }
+    }
+
+    /// Fields to set. No message says a value: it may be a secret that was written into the wrong place.
+    static func fields(_ value: FileValue) throws(Refusal) -> [HTTPField.Name: FieldValue] {
+        var result: [HTTPField.Name: FieldValue] = [:]
+        for entry in try value.entries("names and values of fields") {
+            guard let name = HTTPField.Name(entry.key) else {
+                throw Refusal("\(shown(entry.key)) is no field name.", line: entry.line)
+            }
+            guard result[name] == nil else {
+                throw Refusal("'\(name.rawName)' is there twice: names of fields have no case.", line: entry.line)
+            }
+            result[name] = try fieldValue(entry)
+        }
+        guard !result.isEmpty else { throw Refusal("There is no field. Name one, or leave the setting out.") }
+        return result
+    }
+
+    private static func fieldValue(_ entry: FileValue.Entry) throws(Refusal) -> FieldValue {
+        switch entry.value {
+        case .text(let text, let isPlain, _) where !(isPlain && text.isEmpty): return .literal(text)
+        case .mapping(let sources, _) where sources.count == 1 && sources[0].key == "env":
+            return .environment(try sources[0].value.text("the name of a variable"))
+        case .mapping(let sources, _) where sources.count == 1 && sources[0].key == "file":
+            return .file(try sources[0].value.text("the path of a file"))
+        default:
+            throw Refusal(
+                "The value of '\(entry.key)' is not understood. Write a text, '{env: NAME}' or '{file: PATH}'.",
+                line: entry.line
+            )
+        }
+    }
+
+    static func unknown(_ entry: FileValue.Entry, of known: [String]) -> Refusal {
+        let advice = nearest(to: entry.key, of: known).map { "Did you mean '\($0)'? " } ?? ""
+        let all = known.map { "'\($0)'" }.joined(separator: ", ")
+        return Refusal("\(shown(entry.key)) is not known. \(advice)Known are \(all).", line: entry.line)
+    }
+}

@@ -1,0 +1,47 @@
+import HTTPCacheSemantics
+
+/// Why a value cannot be taken; whoever catches it knows of which setting.
+struct Refusal: Error {
+    /// A sentence that names the value, and what is allowed.
+    var message: String
+    /// The line, where it is another than the setting's.
+    var line: Int?
+
+    init(_ message: String, line: Int? = nil) {
+        self.message = message
+        self.line = line
+    }
+}
+
+/// A text from a file for people: in quotes, without what looks like a secret in a URI, without control characters, cut where it is long.
+func shown(_ text: some StringProtocol) -> String { "'\(Redaction.uriText(String(text), limit: 100))'" }
+
+/// Words as one reads them: `a, b or c`.
+func choice(_ words: [String]) -> String {
+    guard let last = words.last, words.count > 1 else { return words.first ?? "" }
+    return words.dropLast().joined(separator: ", ") + " or " + last
+}
+
+/// The known word that is nearest to one that is not, where it is near enough to be what was meant.
+func nearest(to word: String, of known: [String]) -> String? {
+    let limit = max(2, word.utf8.count / 3)
+    return known.map { (word: $0, distance: editDistance(word, $0)) }.filter { $0.distance <= limit }
+        .min { $0.distance < $1.distance }?.word
+}
+
+/// Insertions, removals and replacements from one word to the other. Words are cut at 64 octets.
+private func editDistance(_ first: String, _ second: String) -> Int {
+    let from = Array(first.lowercased().utf8.prefix(64))
+    let to = Array(second.lowercased().utf8.prefix(64))
+    var row = Array(0...to.count)
+    for (index, octet) in from.enumerated() {
+        var diagonal = row[0]
+        row[0] = index + 1
+        for column in to.indices {
+            let replaced = diagonal + (to[column] == octet ? 0 : 1)
+            diagonal = row[column + 1]
+            row[column + 1] = min(replaced, row[column] + 1, diagonal + 1)
+        }
+    }
+    return row[to.count]
+}

@@ -1,0 +1,167 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+
+extension Setting {
+    /// All settings of a rule, in the order in which they are shown.
+    static let all: [Setting] = freshness + staleness + keys + storing + fields + origins
+
+    /// By name.
+    static let places: [String: Int] = Dictionary(uniqueKeysWithValues: all.enumerated().map { ($1.name, $0) })
+
+    /// Keys that have settings of their own: `freshness` of `freshness.lifetime`.
+    static let groups: [String: [String]] = {
+        var result: [String: [String]] = [:]
+        for setting in all {
+            let parts = setting.name.split(separator: ".", maxSplits: 1)
+            if parts.count == 2 { result[String(parts[0]), default: []].append(String(parts[1])) }
+        }
+        return result
+    }()
+
+    private static let freshness = [
+        seconds("freshness.lifetime", \.freshness.lifetime) { $1.overrides.lifetime = $0 },
+        seconds("freshness.default", \.freshness.default) { $1.overrides.defaultLifetime = $0 },
+        seconds("freshness.errors", \.freshness.errors) { $1.overrides.errorLifetime = $0 },
+    ]
+
+    private static let staleness = [
+        seconds("stale.while-revalidate", \.stale.whileRevalidate) { $1.overrides.staleWhileRevalidate = $0 },
+        budget("stale.normal", \.stale.normal) { $1.overrides.maximumStaleness = $0 },
+        // Without a limit is not the same as unset here: a response that says nothing may not answer for a 5xx. RFC 5861 §4
+        budget("stale.on-error", \.stale.onError) { $1.overrides.staleIfError = $0 ?? .max },
+        budget("stale.offline", \.stale.offline) { $1.overrides.maximumStalenessOffline = $0 },
+        Setting(
+            "stale.despite",
+            .response,
+            \.stale.despite,
+            read: { value throws(Refusal) in try Readers.directives(value, Readers.liftable) },
+            written: Writers.directives
+        ) { $1.overrides.staleDespite = $0 },
+        Setting(
+            "mode",
+            .request,
+            \.mode,
+            countsWithBypass: true,
+            read: Readers.mode,
+            written: \.rawValue
+        ) { $1.mode = $0 },
+    ]
+
+    private static let keys = [
+        texts("ignore.parameters", .request, \.ignore.parameters, of: "names of parameters") {
+            $1.target.ignoredParameters = $0
+        },
+        Setting(
+            "ignore.fields",
+            .request,
+            \.ignore.fields,
+            read: Readers.fieldNames,
+            written: { Writers.list($0.map(\.rawName)) }
+        ) { names, settings in
+            settings.ignoredFields = Set(names)
+            settings.overrides.ignoredFields = Set(names.map(\.canonicalName))
+        },
+        Setting(
+            "ignore.directives",
+            .response,
+            \.ignore.directives,
+            read: { value throws(Refusal) in try Readers.directives(value, Readers.ignorable) },
+            written: Writers.directives
+        ) { $1.overrides.ignoredDirectives = $0 },
+        flag("normalize.sort-parameters", .request, \.normalize.sortsParameters, countsWithBypass: true) {
+            $1.target.sortsParameters = $0
+        },
+        texts(
+            "normalize.drop-parameters",
+            .request,
+            \.normalize.droppedParameters,
+            of: "names of parameters",
+            countsWithBypass: true
+        ) { names, settings in
+            settings.target.droppedParameters = names.flatMap {
+                $0 == RuleSettings.trackingWord ? RuleSettings.trackingParameters : [$0]
+            }
+        },
+        flag("normalize.accept-encoding", .request, \.normalize.acceptEncoding, countsWithBypass: true) {
+            $1.normalizesAcceptEncoding = $0
+        },
+    ]
+
+    private static let storing = [
+        texts("tags", .response, \.tags, of: "tags") { $1.tags = $0 },
+        Setting(
+            "store.methods",
+            .request,
+            \.store.methods,
+            read: Readers.methods,
+            written: { Writers.list($0.map(\.rawValue)) }
+        ) { $1.methods = Set($0) },
+        Setting(
+            "store.statuses",
+            .response,
+            \.store.statuses,
+            read: Readers.statuses,
+            written: { Writers.list($0.sorted().map(String.init)) }
+        ) { $1.overrides.statuses = $0 },
+        size("store.largest", \.store.largest) { $1.maximumBodyLength = $0 },
+        size("store.smallest", \.store.smallest) { $1.minimumBodyLength = $0 },
+        Setting(
+            "store.content",
+            .request,
+            \.store.content,
+            read: { value throws(Refusal) in
+                try value.word([("any", ExchangeSettings.KeyedContent.any), ("graphql", .graphQL)])
+            },
+            written: Writers.content
+        ) { $1.keyedContent = $0 },
+        Setting(
+            "store.per",
+            .request,
+            \.store.principal,
+            read: Readers.principal,
+            written: Writers.principal
+        ) { $1.principal = $0 },
+        flag("store.pin", .response, \.store.pin) { $1.isPinned = $0 },
+        flag("bypass", .request, \.bypass, countsWithBypass: true) { $1.isBypassed = $0 },
+        Setting(
+            "guard",
+            .response,
+            \.goodDataGuard,
+            read: Readers.goodDataGuard,
+            written: { Writers.off($0, Writers.goodDataGuard) }
+        ) { $1.goodDataGuard = override($0) },
+        Setting(
+            "eager-refresh",
+            .response,
+            \.eagerRefresh,
+            read: Readers.eagerRefresh,
+            written: { Writers.off($0) { "\($0)" } }
+        ) { $1.eagerRefresh = override($0) },
+    ]
+
+    private static let fields = [
+        setting("to-origin.set", .request, \.toOrigin.set) { $1.requestFields.set = $0 },
+        removing("to-origin.remove", .request, \.toOrigin.removed) { $1.requestFields.removed = $0 },
+        setting("to-client.set", .response, \.toClient.set) { $1.responseFields.set = $0 },
+        removing("to-client.remove", .response, \.toClient.removed) { $1.responseFields.removed = $0 },
+    ]
+
+    private static let origins = [
+        timeout("timeouts.soft", \.softTimeout) { $1.softTimeout = $0 },
+        timeout("timeouts.hard", \.hardTimeout) { $1.hardTimeout = $0 },
+        Setting(
+            "breaker",
+            .request,
+            \.usesBreaker,
+            countsWithBypass: true,
+            read: { value throws(Refusal) in
+                if case .mapping = value {
+                    throw Refusal("In a rule it is on or off. How breakers work is said at the file's top level.")
+                }
+                return try value.flag()
+            },
+            written: { $0 ? "on" : "off" }
+        ) { $1.usesBreaker = $0 },
+    ]
+}

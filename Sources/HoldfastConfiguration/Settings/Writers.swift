@@ -1,0 +1,61 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+
+/// How values are written for people: as in a file, and without secrets.
+enum Writers {
+    static func list(_ items: [String]) -> String { "[\(items.joined(separator: ", "))]" }
+
+    static func budget(_ budget: RuleSettings.Budget) -> String {
+        switch budget {
+        case .unlimited: "unlimited"
+        case .limited(let duration): Quantity.written(duration)
+        }
+    }
+
+    static func directives(_ directives: PolicyOverrides.Directives) -> String {
+        list(Readers.ignorable.filter { directives.contains($0.1) }.map(\.0))
+    }
+
+    static func content(_ content: ExchangeSettings.KeyedContent) -> String {
+        switch content {
+        case .asRequested: "as requested"
+        case .any: "any"
+        case .graphQL: "graphql"
+        }
+    }
+
+    static func principal(_ source: ExchangeSettings.PrincipalSource) -> String {
+        switch source {
+        case .field(let name): "{field: \(name.rawName)}"
+        case .cookie(let name): "{cookie: \(name)}"
+        }
+    }
+
+    static func off<Value>(_ value: RuleSettings.Switch<Value>, _ written: (Value) -> String) -> String {
+        switch value {
+        case .off: "off"
+        case .on(let value): written(value)
+        }
+    }
+
+    static func goodDataGuard(_ value: GoodDataGuard) -> String {
+        "{empty: \(value.refusesEmpty), other-media-type: \(value.refusesOtherMediaType), "
+            + "smallest-json-share: \(value.minimumJSONShare)}"
+    }
+
+    static func fields(_ fields: [HTTPField.Name: FieldValue]) -> String {
+        let written = fields.map { (name: $0.key.rawName, value: value($0.value, of: $0.key)) }
+            .sorted { $0.name < $1.name }
+        return "{\(written.map { "\($0.name): \($0.value)" }.joined(separator: ", "))}"
+    }
+
+    private static func value(_ value: FieldValue, of name: HTTPField.Name) -> String {
+        switch value {
+        // A literal where a secret belongs is refused; until it is, it is not shown either.
+        case .literal(let text): FieldRules.tellsOfSecret(name) ? Redaction.placeholder : Redaction.uriText(text)
+        case .environment(let variable): "(from the environment: \(variable))"
+        case .file(let path): "(from the file: \(path))"
+        }
+    }
+}

@@ -1,0 +1,90 @@
+public import HoldfastConfiguration
+
+extension GatewayConfiguration {
+    /// What a configuration file says of a gateway: `listen`, `limits` and, unless others are named here, `routes`.
+    ///
+    /// `limits.request-head` bounds the field lines, and the request line where it is smaller than that one's own limit.
+    ///
+    /// - Parameters:
+    ///   - routes: in place of the file's.
+    ///   - listen: in place of the file's.
+    /// - Throws: `ConfigurationError`: the file has no routes, or some that cannot be used; its `listen` is no address.
+    public init(
+        _ configuration: HoldfastConfiguration.Configuration,
+        routes: GatewayRoutes? = nil,
+        listen: ListenAddress? = nil
+    ) throws {
+        let routes = try routes ?? GatewayRoutes(configuration.routes, file: configuration.file)
+        self.init(routes: routes)
+        if let address = try listen ?? configuration.listenAddress {
+            host = address.host
+            port = address.port
+        }
+        let limits = configuration.limits
+        if let connections = limits.connections { maximumConnections = connections }
+        if let octets = limits.keyedContent { keyedContentLimit = octets }
+        if let octets = limits.requestHead {
+            messageLimits.fieldBlock = octets
+            messageLimits.startLine = min(messageLimits.startLine, octets)
+        }
+    }
+}
+
+extension GatewayRoutes {
+    /// The routes of a configuration.
+    ///
+    /// - Parameter file: what messages call it.
+    /// - Throws: `ConfigurationError`, with a finding for each that cannot be used.
+    public init(_ routes: [HoldfastConfiguration.Configuration.Route], file: String? = nil) throws {
+        var findings: [ConfigurationError.Finding] = []
+        func refuse(_ index: Int?, _ setting: String?, _ message: String) {
+            let route = index.map { routes[$0] }
+            let subject = index.map { index in routes[index].name.map { "route '\($0)'" } ?? "route \(index + 1)" }
+            findings.append(
+                ConfigurationError.Finding(
+                    file: file,
+                    line: route?.line,
+                    subject: subject,
+                    setting: setting,
+                    message: message
+                )
+            )
+        }
+        let made = routes.enumerated().compactMap { index, route -> GatewayRoute? in
+            do {
+                return try GatewayRoute(
+                    name: route.name,
+                    host: route.host,
+                    path: route.path,
+                    origin: GatewayOrigin(route.origin),
+                    preservesHost: route.preservesHost
+                )
+            } catch let refusal as GatewayOrigin.Refusal {
+                refuse(index, "origin", refusal.description)
+            } catch {
+                refuse(index, nil, "\(error)")
+            }
+            return nil
+        }
+        guard findings.isEmpty else { throw ConfigurationError(findings) }
+        do {
+            try self.init(made)
+        } catch let refusal as GatewayRoutes.Refusal {
+            refuse(refusal.route, refusal.route == nil ? "routes" : nil, refusal.description)
+            throw ConfigurationError(findings)
+        }
+    }
+}
+
+extension HoldfastConfiguration.Configuration {
+    fileprivate var listenAddress: ListenAddress? {
+        get throws {
+            guard let listen else { return nil }
+            do {
+                return try ListenAddress(listen)
+            } catch {
+                throw ConfigurationError([.init(file: file, setting: "listen", message: "\(error)")])
+            }
+        }
+    }
+}

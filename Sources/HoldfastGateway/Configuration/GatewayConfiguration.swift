@@ -1,0 +1,58 @@
+/// What a gateway is told at its start. Everything but the routes has a default.
+public struct GatewayConfiguration: Sendable {
+    /// Where requests go; to no other origin than these, whatever they say.
+    ///
+    /// The transport is told the same: see ``OriginTransport/Configuration/routes``.
+    public var routes: GatewayRoutes
+    /// The address to listen on: a name or an IP address.
+    public var host: String
+    /// The port to listen on; 0 for any that is free.
+    public var port: Int
+    /// How this gateway calls itself in `Via`, a token. RFC 9110 §7.6.3
+    public var pseudonym = "holdfast"
+    /// Connections of clients at one time; one more is answered 503 and closed. 10,000
+    public var maximumConnections = 10_000
+    /// See ``MessageLimits``; for requests.
+    public var messageLimits = MessageLimits()
+    /// Octets of content that are read into memory, to be part of the key: a QUERY's, and a POST's where a rule says so. Longer content passes through. 1 MiB
+    public var keyedContentLimit = 1 << 20
+    /// Octets of content that nobody wants (a GET's, or behind an early answer) that are read so that the connection stays. 1 MiB
+    public var discardedContentLimit = 1 << 20
+    /// See ``Timeouts``.
+    public var timeouts = Timeouts()
+
+    /// How long a client may take.
+    public struct Timeouts: Sendable, Hashable {
+        /// To begin a request: the first, or one more on a connection that is kept. 60 s
+        public var request = Duration.seconds(60)
+        /// To send a request's head whole, from its first octet. 30 s
+        public var head = Duration.seconds(30)
+        /// To send the next octets of a request's content. 60 s
+        public var content = Duration.seconds(60)
+        /// To take the next octets of a response. 60 s
+        public var write = Duration.seconds(60)
+        /// To close its side after an answer that ended the connection. 2 s
+        public var closing = Duration.seconds(2)
+        /// For exchanges under way when the gateway stops; then their connections are closed. 10 s
+        public var draining = Duration.seconds(10)
+
+        /// The defaults.
+        public init() {}
+    }
+
+    /// A configuration with the defaults.
+    ///
+    /// - Parameters:
+    ///   - host: the address to listen on.
+    ///   - port: 0 for any that is free.
+    public init(routes: GatewayRoutes, host: String = "127.0.0.1", port: Int = 8080) {
+        self.routes = routes
+        self.host = host
+        self.port = port
+    }
+
+    /// A configuration with the defaults, for one origin.
+    public init(origin: GatewayOrigin, host: String = "127.0.0.1", port: Int = 8080) {
+        self.init(routes: GatewayRoutes(origin: origin), host: host, port: port)
+    }
+}

@@ -1,0 +1,86 @@
+/// Where clients ask, and where that is at the origin.
+///
+/// Host and path tell whether a request goes this way. The path is taken from what the client asked for, and the origin's put in its place: with the path `/v1` and the origin
+/// `https://api.example.com/api`, a request for `/v1/feed?page=2` is one for `https://api.example.com/api/feed?page=2`. The octets of the rest are not touched.
+///
+/// Answers pass as they came: a `Location`, a `Content-Location` or a link speaks of the origin's paths (and, where ``preservesHost`` is `false`, of its host),
+/// and is not translated back. An origin that writes such references as clients know them (by `Host` and a path of the same name) needs no translation.
+public struct GatewayRoute: Sendable, Hashable {
+    /// What messages call it.
+    public let name: String?
+    /// The host that clients ask for, as it was given; `nil`: any.
+    public let host: String?
+    /// What requests' paths begin with, up to a slash or their end; `/` where it is any.
+    public let path: String
+    /// Where the requests go.
+    public let origin: GatewayOrigin
+    /// Sends the client's `Host` to the origin, and keys by it; for origins that serve several names.
+    public let preservesHost: Bool
+
+    let pattern: HostPattern
+    let prefix: PathPrefix
+    let originPrefix: PathPrefix
+
+    /// Why host or path are none.
+    public struct Refusal: Error, Sendable, CustomStringConvertible {
+        /// What is wrong, and what is expected.
+        public let description: String
+    }
+
+    /// A route; without conditions one for all requests.
+    ///
+    /// - Parameters:
+    ///   - host: compared without regard to case; with a port where only requests to that one are meant (one that names none means 80); `*.example.com` for all hosts of one more label. `nil`: any.
+    ///   - path: begins with a slash; compared octet by octet, up to a slash or the end of the request's path.
+    /// - Throws: ``Refusal``
+    public init(
+        name: String? = nil,
+        host: String? = nil,
+        path: String = "/",
+        origin: GatewayOrigin,
+        preservesHost: Bool = false
+    ) throws {
+        if let host {
+            guard let pattern = HostPattern(host) else {
+                throw Refusal(
+                    description:
+                        "'\(host)' is no host. Write a name or an address, with a port if only that is meant, or '*.' before a name."
+                )
+            }
+            self.pattern = pattern
+        } else {
+            pattern = .any
+        }
+        guard path.hasPrefix("/"), path.utf8.allSatisfy({ $0.isVisible && !"?#".utf8.contains($0) }) else {
+            throw Refusal(
+                description: "'\(path)' is no path. It begins with a slash, and has neither query nor spaces."
+            )
+        }
+        self.name = name
+        self.host = host
+        self.path = path
+        self.origin = origin
+        self.preservesHost = preservesHost
+        prefix = PathPrefix(path)
+        originPrefix = PathPrefix(origin.pathPrefix)
+    }
+
+    /// All requests, to one origin.
+    init(toAll origin: GatewayOrigin, preservesHost: Bool) {
+        name = nil
+        host = nil
+        path = "/"
+        self.origin = origin
+        self.preservesHost = preservesHost
+        pattern = .any
+        prefix = PathPrefix("/")
+        originPrefix = PathPrefix(origin.pathPrefix)
+    }
+
+    /// Whether there are requests that it is not for.
+    var isConditional: Bool { pattern != .any || !prefix.text.isEmpty }
+
+    var endpoint: OriginEndpoint {
+        OriginEndpoint(isSecure: origin.scheme == "https", host: origin.host, port: origin.port)
+    }
+}

@@ -1,0 +1,98 @@
+import HTTPCacheSemantics
+
+/// A gateway's routes, and with them all origins that it ever asks: no request names another.
+///
+/// ```swift
+/// let routes = try GatewayRoutes([
+///     GatewayRoute(host: "api.local", path: "/v1", origin: GatewayOrigin("https://api.example.com/v1")),
+///     GatewayRoute(host: "images.local", origin: GatewayOrigin("http://10.0.0.7:8080"), preservesHost: true),
+/// ])
+/// ```
+///
+/// Of the routes that a request's host and path belong to, the first takes it; a request that no route takes is answered 404, and nothing is sent anywhere. One route without
+/// conditions costs a request nothing; among many, one look into a table of hosts finds those in question.
+public struct GatewayRoutes: Sendable {
+    /// In the order in which they are tried; at least one.
+    public let routes: [GatewayRoute]
+    /// Where all requests go the same way.
+    private let only: GatewayRoute?
+    private let table: HostTable<GatewayRoute>
+    private let endpoints: OriginTable
+
+    /// Why routes cannot stand beside each other.
+    public struct Refusal: Error, Sendable, CustomStringConvertible {
+        /// The route that cannot be used, counted from 0; `nil` where there is none.
+        public let route: Int?
+        /// What is wrong, and what to do about it.
+        public let description: String
+    }
+
+    /// Where a request goes.
+    struct Choice {
+        var route: GatewayRoute
+        /// Path and query at the origin.
+        var path: String
+    }
+
+    /// One origin for all requests.
+    ///
+    /// - Parameter preservesHost: sends the client's `Host` to the origin, and keys by it; for origins that serve several names.
+    public init(origin: GatewayOrigin, preservesHost: Bool = false) {
+        let route = GatewayRoute(toAll: origin, preservesHost: preservesHost)
+        routes = [route]
+        only = route
+        table = HostTable([])
+        endpoints = OriginTable(routes)
+    }
+
+    /// - Throws: ``Refusal``: no routes, or one whose requests could not be told from those of an earlier one with another origin. That is so where the
+    ///   client's host is preserved: then host and path are all that tells where a request goes, and what is stored for it.
+    public init(_ routes: [GatewayRoute]) throws {
+        guard let first = routes.first else {
+            throw Refusal(route: nil, description: "There is no route. Name an origin, or at least one route to one.")
+        }
+        self.routes = routes
+        only = first.isConditional ? nil : first
+        table = HostTable(routes.map { ($0.pattern.name, $0) })
+        endpoints = OriginTable(routes)
+        for (index, route) in routes.enumerated() {
+            guard let other = endpoints.shadowing(route), let name = routes.firstIndex(of: other) else { continue }
+            throw Refusal(
+                route: index,
+                description:
+                    "\(Self.name(route, index)) and \(Self.name(other, name)) make the same requests to '\(route.endpoint)' and "
+                    + "'\(other.endpoint)'. Preserve the host in neither, or give their origins different paths."
+            )
+        }
+    }
+
+    /// The way of a request; `nil` where no route takes it.
+    ///
+    /// - Parameters:
+    ///   - authority: what the client calls the host; `nil` where it does not.
+    ///   - target: path and query.
+    func choose(authority: String?, target: String) -> Choice? {
+        if let only { return Choice(route: only, path: only.originPrefix.path(before: target[...])) }
+        let host = authority.map { RequestedHost($0) }
+        for route in table.elements(for: host?.name) {
+            // A gateway speaks http, whose port is 80 where none is named. RFC 9110 §4.2.1
+            guard route.pattern.includes(port: host?.port, standard: 80), let rest = route.prefix.rest(of: target)
+            else {
+                continue
+            }
+            return Choice(route: route, path: route.originPrefix.path(before: rest))
+        }
+        return nil
+    }
+
+    /// Where a request goes that is made already, whoever made it: no further than to one of the routes' origins.
+    func endpoint(for target: TargetURI) -> OriginEndpoint? { endpoints.endpoint(for: target) }
+
+    /// Whether requests of one route may look like those of another.
+    var areAmbiguous: Bool { endpoints.isAmbiguous }
+
+    /// `Route 'api'`, or `Route 2`.
+    private static func name(_ route: GatewayRoute, _ index: Int) -> String {
+        route.name.map { "Route '\($0)'" } ?? "Route \(index + 1)"
+    }
+}

@@ -1,0 +1,62 @@
+import HTTPCacheSemantics
+
+/// Which hosts a route is about.
+struct HostPattern: Sendable, Hashable {
+    /// The names, in lower case.
+    enum Name: Sendable, Hashable {
+        /// This one.
+        case exact(String)
+        /// Those of one more label before this name.
+        case label(before: String)
+        /// All of them, and none (HTTP/1.0 knows requests without a host).
+        case any
+    }
+
+    let name: Name
+    /// `nil`: any.
+    let port: UInt16?
+
+    static let any = HostPattern(name: .any, port: nil)
+
+    init(name: Name, port: UInt16?) {
+        self.name = name
+        self.port = port
+    }
+
+    /// - Parameter text: a host, with its port where only that one is meant; `*.example.com` for all hosts of one more label.
+    init?(_ text: String) {
+        let isLabel = text.hasPrefix("*.")
+        let authority = isLabel ? String(text.dropFirst(2)) : text
+        guard !authority.contains(where: { "/?#".contains($0) }), let target = try? TargetURI("http://\(authority)/"),
+            !isLabel || !target.host.hasPrefix("[")
+        else { return nil }
+        name = isLabel ? .label(before: target.host) : .exact(target.host)
+        port = RequestedHost(authority).port
+    }
+
+    /// Whether requests to a port may be meant.
+    ///
+    /// - Parameter standard: the port of those that name none.
+    func includes(port requested: UInt16?, standard: UInt16) -> Bool {
+        port == nil || (port ?? standard) == (requested ?? standard)
+    }
+}
+
+/// What a client calls the host that it asks: an authority that is known to be one.
+struct RequestedHost: Sendable, Hashable {
+    /// In lower case; an IPv6 address in brackets.
+    let name: String
+    /// `nil` where none is named.
+    let port: UInt16?
+
+    init(_ authority: String) {
+        let octets = authority.utf8
+        let colon = octets.lastIndex(of: UInt8(ascii: ":")).flatMap { colon in
+            // Not one within the brackets of an IPv6 address.
+            octets[colon...].contains(UInt8(ascii: "]")) ? nil : colon
+        }
+        let host = authority[..<(colon ?? authority.endIndex)]
+        name = host.utf8.contains { (0x41...0x5A).contains($0) } ? host.lowercased() : String(host)
+        port = colon.flatMap { UInt16(authority[authority.index(after: $0)...]) }
+    }
+}

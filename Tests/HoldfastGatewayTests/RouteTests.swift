@@ -1,0 +1,207 @@
+import HTTPCacheSemantics
+import HTTPTypes
+import Testing
+
+@testable import HoldfastGateway
+
+@Suite("Routes")
+struct RouteTests {
+    private static let table: @Sendable () throws -> GatewayRoutes = {
+        try GatewayRoutes([
+            GatewayRoute(name: "v1", host: "api.local", path: "/v1", origin: GatewayOrigin("http://one.example/api")),
+            GatewayRoute(name: "port", host: "API.local:8080", origin: GatewayOrigin("http://two.example")),
+            GatewayRoute(name: "http", host: "plain.local:80", origin: GatewayOrigin("http://three.example/")),
+            GatewayRoute(
+                name: "label",
+                host: "*.wild.local",
+                path: "/a/b/",
+                origin: GatewayOrigin("http://four.example")
+            ),
+            GatewayRoute(name: "six", host: "[::1]", origin: GatewayOrigin("http://five.example")),
+            GatewayRoute(name: "any", path: "/shared", origin: GatewayOrigin("http://six.example/shared")),
+        ])
+    }
+
+    @Test(
+        "Host and path choose, the first route that takes both; the rest stays octet for octet",
+        arguments: [
+            ("api.local", "/v1", "v1 /api"), ("api.local", "/v1/", "v1 /api/"), ("api.local", "/v1?q", "v1 /api?q"),
+            ("API.Local", "/v1/a%2Fb//c?x=/v1", "v1 /api/a%2Fb//c?x=/v1"), ("api.local:9", "/v1/x", "v1 /api/x"),
+            ("api.local", "/v10", nil), ("api.local", "/V1/x", nil), ("api.local", "/%761/x", nil),
+            ("api.local", "//v1/x", nil), ("api.local", "/a/../v1/x", nil),
+            ("api.local", "/v1/../../x", "v1 /api/../../x"),
+            ("api.local:8080", "/", "port /"), ("api.local:8080", "/v1/a", "v1 /api/a"), ("api.local:808", "/", nil),
+            ("api.local.", "/v1", nil), ("xapi.local", "/v1", nil), ("", "/v1", nil),
+            ("plain.local", "/?q", "http /?q"), ("plain.local:80", "/", "http /"), ("plain.local:81", "/", nil),
+            ("plain.local:", "/x", "http /x"),
+            ("x.wild.local", "/a/b/c", "label /c"), ("X.WILD.local:1", "/a/b", "label /"),
+            ("x.wild.local", "/a/b?c", "label /?c"), ("x.wild.local", "/a", nil), ("x.y.wild.local", "/a/b", nil),
+            ("wild.local", "/a/b", nil), (".wild.local", "/a/b", nil),
+            ("[::1]", "/p", "six /p"), ("[::1]:70", "/p", "six /p"), ("[::2]", "/p", nil),
+            ("api.local", "/shared/x", "any /shared/x"), ("x.wild.local", "/shared", "any /shared"),
+            ("else.example", "/shared?x", "any /shared?x"), (nil, "/shared", "any /shared"), (nil, "/v1", nil),
+        ] as [(String?, String, String?)]
+    )
+    func chooses(authority: String?, target: String, expected: String?) throws {
+        let choice = try Self.table().choose(authority: authority, target: target)
+        #expect(choice.map { "\($0.route.name ?? "?") \($0.path)" } == expected)
+    }
+
+    @Test("One route without conditions takes everything", arguments: [nil, "a.example", "[::1]:3"])
+    func takesEverything(authority: String?) throws {
+        for path in ["", "/api", "/api/"] {
+            let routes = GatewayRoutes(origin: try GatewayOrigin("https://one.example" + path))
+            #expect(routes.choose(authority: authority, target: "/x?y")?.path == (path.isEmpty ? "" : "/api") + "/x?y")
+            #expect(routes.choose(authority: authority, target: "/")?.path == (path.isEmpty ? "" : "/api") + "/")
+        }
+    }
+
+    /// Mutants: tables that forget patterns beside an exact host, or their order.
+    @Test("The table finds what trying one route after the other finds", arguments: 0..<40)
+    func agreesWithTrying(seed: UInt64) throws {
+        var generator = Generator(state: seed)
+        let hosts = ["a.x", "b.x", "a.y", "x", "a.b.x", "*.x", "*.y", "*.b.x", "a.x:1", "*.x:1", nil]
+        let paths = ["/", "/p", "/p/q", "/r"]
+        let routes = try (0..<Int.random(in: 1...9, using: &generator)).map { number in
+            try GatewayRoute(
+                name: "\(number)",
+                host: hosts.randomElement(using: &generator) ?? nil,
+                path: paths.randomElement(using: &generator) ?? "/",
+                origin: GatewayOrigin("http://\(number).example")
+            )
+        }
+        let compiled = try GatewayRoutes(routes)
+        for authority in ["a.x", "b.x", "a.y", "x", "y", "a.b.x", "c.x:1", "a.x:1", "z", nil] {
+            for target in ["/", "/p", "/p/q/r?s", "/pq", "/r/"] {
+                let wanted = routes.first { route in
+                    guard route.prefix.rest(of: target) != nil else { return false }
+                    guard let host = route.host else { return true }
+                    guard let authority else { return false }
+                    let (name, port) = Self.split(host)
+                    let (asked, askedPort) = Self.split(authority)
+                    guard port == nil || port == askedPort ?? "80" else { return false }
+                    guard name.hasPrefix("*.") else { return name == asked }
+                    let labels = asked.split(separator: ".")
+                    return "." + labels.dropFirst().joined(separator: ".") == name.dropFirst() && labels.count > 1
+                }
+                let found = compiled.choose(authority: authority, target: target)?.route
+                #expect(found?.name == wanted?.name, "seed \(seed): \(authority ?? "none") \(target)")
+            }
+        }
+    }
+
+    private static func split(_ authority: String) -> (name: String, port: String?) {
+        let parts = authority.split(separator: ":").map(String.init)
+        return (parts[0], parts.count > 1 ? parts[1] : nil)
+    }
+
+    @Test(
+        "What is no host or path is refused, and named",
+        arguments: [
+            ("a b", "/"), ("", "/"), ("a/b", "/"), ("a?b", "/"), ("a#", "/"), ("u@a", "/"), ("*.", "/"), ("*", "/"),
+            ("a.*.b", "/"), ("*.*.a", "/"), ("a:b", "/"), ("a:70000", "/"), ("*.[::1]", "/"), ("a", ""), ("a", "v1"),
+            ("a", "/a b"), ("a", "/a?b"), ("a", "/a#b"), ("a", "/ä"),
+        ]
+    )
+    func refuses(host: String, path: String) throws {
+        let origin = try GatewayOrigin("http://one.example")
+        let error = try #require(throws: GatewayRoute.Refusal.self) {
+            try GatewayRoute(host: host, path: path, origin: origin)
+        }
+        #expect(error.description.contains("'\(path == "/" ? host : path)'"))
+    }
+
+    // MARK: What is sent
+
+    private func endpoint(_ routes: GatewayRoutes, _ uri: String) throws -> String? {
+        routes.endpoint(for: try TargetURI(uri))?.description
+    }
+
+    @Test("A request that is made already goes to its route's origin and to no other address") func fixesOrigins()
+        throws
+    {
+        let routes = try GatewayRoutes([
+            GatewayRoute(host: "a.local", origin: GatewayOrigin("http://10.0.0.1:81"), preservesHost: true),
+            GatewayRoute(
+                host: "*.b.local",
+                path: "/x",
+                origin: GatewayOrigin("https://10.0.0.2/y"),
+                preservesHost: true
+            ),
+            GatewayRoute(host: "c.local:80", origin: GatewayOrigin("https://10.0.0.3"), preservesHost: true),
+            GatewayRoute(host: "d.local", origin: GatewayOrigin("http://d.example/z")),
+        ])
+        #expect(try endpoint(routes, "http://a.local/1") == "http://10.0.0.1:81")
+        #expect(try endpoint(routes, "http://a.local:99/1") == "http://10.0.0.1:81")
+        #expect(try endpoint(routes, "https://q.b.local/y/1") == "https://10.0.0.2:443")
+        #expect(try endpoint(routes, "https://c.local/") == "https://10.0.0.3:443")
+        #expect(try endpoint(routes, "http://d.example/z?") == "http://d.example:80")
+        for uri in [
+            "https://a.local/1", "http://10.0.0.1:81/", "https://q.b.local/x", "http://q.b.local/y",
+            "https://b.local/y",
+            "https://c.local:90/", "http://d.local/z", "http://d.example/", "http://d.example:81/z",
+            "http://else.example/",
+        ] {
+            #expect(try endpoint(routes, uri) == nil, "\(uri)")
+        }
+    }
+
+    @Test("Where every request goes to one place, its authority does not matter") func servesOne() throws {
+        let origin = try GatewayOrigin("http://10.0.0.1")
+        let routes = try GatewayRoutes([
+            GatewayRoute(host: "a.local", origin: origin, preservesHost: true),
+            GatewayRoute(path: "/x", origin: origin),
+        ])
+        #expect(try endpoint(routes, "http://whatever.example/") == "http://10.0.0.1:80")
+        #expect(!routes.areAmbiguous)
+    }
+
+    @Test("Routes whose requests cannot be told apart are refused") func refusesTwins() throws {
+        func twins(_ first: GatewayRoute, _ second: GatewayRoute) -> GatewayRoutes.Refusal? {
+            do {
+                _ = try GatewayRoutes([first, second])
+                return nil
+            } catch {
+                return error as? GatewayRoutes.Refusal
+            }
+        }
+        let one = try GatewayOrigin("http://one.example")
+        let two = try GatewayOrigin("http://two.example")
+        let stripped = twins(
+            try GatewayRoute(name: "x", path: "/x", origin: one, preservesHost: true),
+            try GatewayRoute(path: "/y", origin: two, preservesHost: true)
+        )
+        #expect(stripped?.route == 1)
+        #expect(stripped?.description.contains("Route 2 and Route 'x'") == true)
+        let named = twins(
+            try GatewayRoute(host: "two.example", origin: one, preservesHost: true),
+            try GatewayRoute(host: "b.local", origin: two)
+        )
+        #expect(named != nil)
+        // The usual arrangement: one host, origins by path, and the path stays.
+        let byPath = twins(
+            try GatewayRoute(path: "/api", origin: GatewayOrigin("http://one.example/api"), preservesHost: true),
+            try GatewayRoute(origin: two, preservesHost: true)
+        )
+        #expect(byPath == nil)
+        let byHost = twins(
+            try GatewayRoute(host: "a.local", origin: one, preservesHost: true),
+            try GatewayRoute(origin: two, preservesHost: true)
+        )
+        #expect(byHost == nil)
+        #expect(throws: GatewayRoutes.Refusal.self) { try GatewayRoutes([]) }
+    }
+}
+
+/// Numbers from a seed: SplitMix64.
+private struct Generator: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}

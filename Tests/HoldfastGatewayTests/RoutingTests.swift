@@ -1,0 +1,167 @@
+import HTTPCache
+import HoldfastGateway
+import Testing
+
+/// ATTACKS 42.
+@Suite("Routing over sockets")
+struct RoutingTests {
+    private static let fresh = "Cache-Control: max-age=60\r\n"
+
+    /// A gateway in front of two origins.
+    private func withTwo(
+        _ routes: (RawOrigin, RawOrigin) throws -> [GatewayRoute],
+        _ body: (RunningGateway, RawOrigin, RawOrigin) async throws -> Void
+    ) async throws {
+        try await RawOrigin.with { one in
+            try await RawOrigin.with { two in
+                let routes = try GatewayRoutes(routes(one, two))
+                try await RunningGateway.with(origin: one.url, configure: { $0.routes = routes }) { gateway in
+                    try await body(gateway, one, two)
+                    #expect(one.unscripted == 0 && two.unscripted == 0)
+                }
+            }
+        }
+    }
+
+    private func byHost(_ one: RawOrigin, _ two: RawOrigin) throws -> [GatewayRoute] {
+        [
+            try GatewayRoute(host: "one.local", path: "/v1", origin: GatewayOrigin(one.url + "/api")),
+            try GatewayRoute(host: "two.local", origin: GatewayOrigin(two.url)),
+        ]
+    }
+
+    @Test("Each host has its origin, its path there and its own stored responses") func routes() async throws {
+        try await withTwo(byHost) { gateway, one, two in
+            one.script(.ok("one", fields: Self.fresh))
+            two.script(.ok("two", fields: Self.fresh))
+            for _ in 0..<2 {
+                let first = try await gateway.send("GET /v1/a?b HTTP/1.1\r\nHost: One.Local:80\r\n\r\n")
+                #expect(first.text == "one")
+                let second = try await gateway.send("GET http://two.local/v1/a?b HTTP/1.1\r\nHost: one.local\r\n\r\n")
+                #expect(second.text == "two")
+            }
+            #expect(one.requests.map(\.line) == ["GET /api/a?b HTTP/1.1"])
+            #expect(two.requests.map(\.line) == ["GET /v1/a?b HTTP/1.1"])
+            #expect(one.requests.map { $0.values("Host") } == [[one.authority]])
+        }
+    }
+
+    @Test(
+        "What no route takes is a 404 that names the host, and is sent nowhere",
+        arguments: [
+            ("GET /v1/x HTTP/1.1\r\nHost: else.local\r\n\r\n", "'else.local'"),
+            ("GET /x HTTP/1.1\r\nHost: one.local\r\n\r\n", "'one.local'"),
+            ("GET http://else.local/v1/x HTTP/1.1\r\nHost: one.local\r\n\r\n", "'else.local'"),
+            ("GET /v1/x HTTP/1.0\r\n\r\n", "without a host"),
+            ("POST /v1/x?token=hunter2 HTTP/1.1\r\nHost: else.local\r\nContent-Length: 5\r\n\r\nhello", "'else.local'"),
+        ]
+    )
+    func refuses(request: String, named: String) async throws {
+        try await withTwo(byHost) { gateway, one, two in
+            let response = try await gateway.send(request)
+            #expect(response.status == 404)
+            #expect(response["Content-Type"] == "application/problem+json")
+            #expect(response["Cache-Status"] == "holdfast; detail=no-route")
+            #expect(response.text.contains("urn:holdfast:problem:no-route") && response.text.contains(named))
+            #expect(!response.text.contains("hunter2"))
+            #expect(one.connectionCount == 0 && two.connectionCount == 0)
+        }
+    }
+
+    @Test("A connection goes on after a request that no route takes") func goesOn() async throws {
+        try await withTwo(byHost) { gateway, _, two in
+            two.script(.ok("two"))
+            try await RawClient.with(port: gateway.port) { client in
+                try await client.send(
+                    "POST / HTTP/1.1\r\nHost: else.local\r\nContent-Length: 5\r\n\r\nhello"
+                        + "GET / HTTP/1.1\r\nHost: two.local\r\n\r\n"
+                )
+                let refused = try await client.response()
+                #expect(refused.status == 404)
+                let next = try await client.response()
+                #expect(next.text == "two")
+            }
+        }
+    }
+
+    @Test("Several Hosts, and a Host that is none, stay errors") func keepsHostRules() async throws {
+        try await withTwo(byHost) { gateway, one, two in
+            for fields in ["Host: one.local\r\nHost: two.local\r\n", "Host: one.local, two.local\r\n", ""] {
+                let refused = try await gateway.send("GET /v1 HTTP/1.1\r\n\(fields)\r\n")
+                #expect(refused.status == 400)
+            }
+            let asterisk = try await gateway.send("OPTIONS * HTTP/1.1\r\nHost: two.local\r\n\r\n")
+            #expect(asterisk.status == 400)
+            #expect(one.connectionCount == 0 && two.connectionCount == 0)
+        }
+    }
+
+    @Test("A host that is preserved goes to its route's origin, and is keyed") func preserves() async throws {
+        try await withTwo({ one, two in
+            [
+                try GatewayRoute(host: "*.tenants.local", origin: GatewayOrigin(one.url), preservesHost: true),
+                try GatewayRoute(origin: GatewayOrigin(two.url)),
+            ]
+        }) { gateway, one, two in
+            one.script(.ok("a", fields: Self.fresh), .ok("b", fields: Self.fresh))
+            two.script(.ok("c", fields: Self.fresh))
+            for host in ["a.tenants.local", "b.tenants.local", "a.tenants.local", "c.local", "d.local"] {
+                _ = try await gateway.send("GET / HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+            }
+            #expect(one.requests.map { $0.values("Host") } == [["a.tenants.local"], ["b.tenants.local"]])
+            #expect(two.requests.map { $0.values("Host") } == [[two.authority]])
+        }
+    }
+
+    /// One route's client names the other's origin as its host: what is stored for one must not answer for the other.
+    @Test("A preserved host that looks like another route's origin is a 421, and is sent nowhere") func misdirects()
+        async throws
+    {
+        try await withTwo({ one, two in
+            [
+                try GatewayRoute(host: "two.local", origin: GatewayOrigin(two.url)),
+                try GatewayRoute(origin: GatewayOrigin(one.url), preservesHost: true),
+            ]
+        }) { gateway, one, two in
+            let refused = try await gateway.send("GET / HTTP/1.1\r\nHost: \(two.authority)\r\n\r\n")
+            #expect(refused.status == 421)
+            #expect(refused.text.contains("urn:holdfast:problem:misdirected"))
+            #expect(one.connectionCount == 0 && two.connectionCount == 0)
+            one.script(.ok("one"))
+            let named = try await gateway.send("GET / HTTP/1.1\r\nHost: else.local\r\n\r\n")
+            #expect(named.text == "one")
+            one.script(.ok("none"))
+            let nameless = try await gateway.send("GET / HTTP/1.0\r\n\r\n")
+            #expect(nameless.text == "none")
+        }
+    }
+
+    @Test("Locations pass as they came") func leavesLocations() async throws {
+        try await withTwo(byHost) { gateway, one, _ in
+            one.script(
+                .answer(
+                    "HTTP/1.1 302 Found\r\nLocation: \(one.url)/api/b\r\nContent-Location: /api/a\r\nContent-Length: 0\r\n\r\n"
+                )
+            )
+            let response = try await gateway.send("GET /v1/a HTTP/1.1\r\nHost: one.local\r\n\r\n")
+            #expect(response["Location"] == "\(one.url)/api/b")
+            #expect(response["Content-Location"] == "/api/a")
+        }
+    }
+
+    @Test("An origin that is gone takes no other down, and connections to each are kept") func separates() async throws
+    {
+        try await withTwo(byHost) { gateway, one, two in
+            one.script(.ok("x"))
+            two.script(.ok("y"), .ok("z"))
+            _ = try await gateway.send("GET /v1 HTTP/1.1\r\nHost: one.local\r\n\r\n")
+            _ = try await gateway.send("GET /y HTTP/1.1\r\nHost: two.local\r\n\r\n")
+            await one.stop()
+            let gone = try await gateway.send("GET /v1/b HTTP/1.1\r\nHost: one.local\r\n\r\n")
+            #expect(gone.status == 502)
+            let there = try await gateway.send("GET /z HTTP/1.1\r\nHost: two.local\r\n\r\n")
+            #expect(there.text == "z")
+            #expect(two.connectionCount == 1)
+        }
+    }
+}
