@@ -140,13 +140,7 @@ public final class CacheEngine: Sendable {
 
     private func exchange(_ request: CacheRequest) async throws -> CacheResponse {
         guard let prepared = prepare(request) else {
-            throw ExchangeError(
-                code: .invalidTarget,
-                message:
-                    "'\(Redaction.uriText(request.head.origin + (request.head.path ?? "")))' is no http or https target.",
-                status: 400,
-                outcome: CacheOutcome()
-            )
+            throw ExchangeError.invalidTarget(request.head)
         }
         var response: CacheResponse
         if let key = prepared.key {

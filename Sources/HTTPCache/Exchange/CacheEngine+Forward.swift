@@ -7,17 +7,8 @@ extension CacheEngine {
     ///
     /// A success of an unsafe method invalidates what is stored for its target, before the caller sees the answer. RFC 9111 §4.4
     func forward(_ prepared: PreparedRequest) async throws -> CacheResponse {
-        let (request, target, mode, policy) = (prepared.request, prepared.target, prepared.mode, prepared.policy)
-        let reason: CacheOutcome.ForwardReason = request.isKeyed ? .bypass : .method
-        guard mode != .offline, request.preference != .storedOnly, !policy.isOnlyIfCached(request.head) else {
-            throw ExchangeError(
-                code: .offlineMiss,
-                message: "'\(request.head.method) \(target.redacted)' needs the origin, and "
-                    + (mode == .offline ? "the mode is 'offline'." : "only the store was asked."),
-                status: 504,
-                outcome: CacheOutcome(forward: reason, detail: mode == .offline ? .offline : nil)
-            )
-        }
+        let (request, target) = (prepared.request, prepared.target)
+        if let refusal = prepared.refusalToForward(mode: prepared.mode) { throw refusal }
         let response: TransportResponse
         do {
             let origin = Origin(target)
@@ -30,16 +21,7 @@ extension CacheEngine {
             try Task.checkCancellation()
             // It waited for its turn when the cache was shut down.
             if error is CancellationError { throw ExchangeError.shutDown(request.head) }
-            let machine = ExchangeMachine(
-                request: request,
-                selecting: request.head,
-                mode: mode,
-                policy: policy,
-                now: clock.now()
-            )
-            guard case .refuse(var refusal) = machine.originFailed(error) else { throw error }
-            refusal.outcome.forward = reason
-            throw refusal
+            throw prepared.refusal(after: error, at: clock.now()) ?? error
         }
         if !request.isContentKeyed {
             await invalidate(after: response.head, to: prepared)
@@ -52,7 +34,7 @@ extension CacheEngine {
             isStale: false,
             isValidated: false,
             stored: nil,
-            outcome: CacheOutcome(forward: reason)
+            outcome: CacheOutcome(forward: request.forwardReason)
         )
     }
 
@@ -99,7 +81,40 @@ extension CacheEngine {
     }
 }
 
+extension PreparedRequest {
+    /// Why a request that only the origin may answer is not sent to it in a mode; `nil` where it is.
+    func refusalToForward(mode: OfflineMode) -> ExchangeError? {
+        guard mode == .offline || request.preference == .storedOnly || policy.isOnlyIfCached(request.head) else {
+            return nil
+        }
+        return ExchangeError(
+            code: .offlineMiss,
+            message: "'\(request.head.method) \(target.redacted)' needs the origin, and "
+                + (mode == .offline ? "the mode is 'offline'." : "only the store was asked."),
+            status: 504,
+            outcome: CacheOutcome(forward: request.forwardReason, detail: mode == .offline ? .offline : nil)
+        )
+    }
+
+    /// What it ends with where only the origin may answer, and gave no answer.
+    func refusal(after error: any Error, at now: Timestamp) -> ExchangeError? {
+        let machine = ExchangeMachine(
+            request: request,
+            selecting: request.head,
+            mode: mode,
+            policy: policy,
+            now: now
+        )
+        guard case .refuse(var refusal) = machine.originFailed(error) else { return nil }
+        refusal.outcome.forward = request.forwardReason
+        return refusal
+    }
+}
+
 extension CacheRequest {
+    /// Why it is forwarded, where no stored response may answer.
+    var forwardReason: CacheOutcome.ForwardReason { isKeyed ? .bypass : .method }
+
     /// What is sent for this request, under another head (with the cache's validators, say).
     func sending(_ head: HTTPRequest) -> TransportRequest {
         TransportRequest(head: head, body: body?.stream, onInformational: onInformational)

@@ -21,7 +21,7 @@ struct CredentialPartition: Sendable {
         self.secret = SymmetricKey(data: secret)
     }
 
-    private static func isCredential(_ field: HTTPField) -> Bool {
+    static func isCredential(_ field: HTTPField) -> Bool {
         credentialNames.contains(field.name.canonicalName)
     }
 

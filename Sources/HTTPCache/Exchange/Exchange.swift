@@ -44,7 +44,7 @@ struct Exchange {
             var action = machine.lookedUp(candidates)
             while case .serve(let serve) = action {
                 if let response = await self.serve(serve) {
-                    if serve.isToBeRefreshed { refresh(serve.stored, fence) }
+                    refresh(serve, fence)
                     return response
                 }
                 action = machine.bodyGone(serve.stored, among: candidates)
@@ -76,7 +76,7 @@ struct Exchange {
 
     /// The principal's stored responses, then the shared ones, and whether these are all. Never throws: a store that fails is a store
     /// that has nothing to serve.
-    private func lookup() async -> (found: [StoredResponse], isWhole: Bool) {
+    func lookup() async -> (found: [StoredResponse], isWhole: Bool) {
         let shared = prepared.sharedKey(key)
         let own = await lookup(key)
         let others = shared == key ? [] : await lookup(shared)
@@ -101,48 +101,31 @@ struct Exchange {
     /// - Throws: ``ExchangeError`` where the origin counts as away and nothing stored may answer.
     private func insteadOfAsking() throws -> ExchangeMachine.Serve? {
         guard !request.isProbe else { return nil }
-        switch engine.throttle.recent(key, at: now) {
-        case .status(let code):
-            if var serve = machine.originAnswered(status: HTTPResponse.Status(code: code)) {
-                // Nothing is forwarded now. RFC 9211 §2
-                serve.outcome.isHit = true
-                serve.outcome.forward = nil
-                serve.outcome.forwardStatus = nil
-                return serve
-            }
-        case .unreachable:
-            if case .serve(let serve) = machine.originFailed(awayError) { return serve }
-        case nil: break
-        }
         let origin = Origin(key.components.target)
-        guard machine.trustsBreaker, prepared.usesBreaker, engine.origins.isAway(origin) else { return nil }
-        switch machine.originFailed(awayError) {
-        case .serve(let serve): return serve
-        case .fetch: return nil
-        case .refuse(var refusal):
+        let recent = engine.throttle.recent(key, at: now)
+        let isAway = prepared.usesBreaker && engine.origins.isAway(origin)
+        switch machine.insteadOfAsking(recent, isAway: isAway) {
+        case .ask: return nil
+        case .serve(let serve, _): return serve
+        case .refuse(let refusal):
             if engine.origins.admits(origin) { return nil }
-            // Nobody was asked: an offline miss. DESIGN: the offline contract
-            refusal.status = 504
             throw refusal
         }
     }
 
-    private var awayError: TransportError {
-        TransportError(
-            code: .connect,
-            message:
-                "'\(request.head.origin)' could not be reached lately and was not asked again; its return is being looked for."
-        )
-    }
-
     /// Renews a stored response that was served, without anybody waiting for it.
-    private func refresh(_ stored: StoredResponse, _ fence: InvalidationSequence) {
+    private func refresh(_ serve: ExchangeMachine.Serve, _ fence: InvalidationSequence) {
+        guard serve.isToBeRefreshed else { return }
+        let stored = serve.stored
         let origin = Origin(key.components.target)
-        // Content that is read once is the caller's; who asks the cache alone sends nothing; an origin that fails or is busy is left alone.
-        guard request.isReplayable, !policy.isOnlyIfCached(request.head), engine.mode != .offline,
-            engine.throttle.recent(key, at: now) == nil,
-            !prepared.usesBreaker || !engine.origins.isAway(origin), engine.origins.enterIfFree(origin)
-        else { return }
+        let isDue = machine.isRefreshed(
+            serve,
+            recent: engine.throttle.recent(key, at: now),
+            isAway: prepared.usesBreaker && engine.origins.isAway(origin),
+            isReplayable: request.isReplayable
+        )
+        // The mode may have changed meanwhile; an origin that is busy is left alone.
+        guard isDue, engine.mode != .offline, engine.origins.enterIfFree(origin) else { return }
         guard let fill = engine.fills.admitInBackground(key, fence: fence, rules: prepared.rulesIdentity) else {
             return engine.origins.leave(origin)
         }
@@ -333,14 +316,7 @@ struct Exchange {
         switch machine.originFailed(error) {
         case .refuse(let refusal): throw refusal
         case .serve:
-            // It was there, and its body is not.
-            throw ExchangeError(
-                code: .originUnreachable,
-                message: "\(error)",
-                status: 504,
-                outcome: CacheOutcome(forward: .uriMiss, detail: .offline),
-                cause: error
-            )
+            throw ExchangeError.bodyGone(error)
         case .fetch: throw error
         }
     }

@@ -43,6 +43,26 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
         self.cause = cause
     }
 
+    static func invalidTarget(_ request: HTTPRequest) -> ExchangeError {
+        ExchangeError(
+            code: .invalidTarget,
+            message: "'\(Redaction.uriText(request.origin + (request.path ?? "")))' is no http or https target.",
+            status: 400,
+            outcome: CacheOutcome()
+        )
+    }
+
+    /// The origin could not be reached, and what would answer for it was there, but its body is not.
+    static func bodyGone(_ cause: any Error) -> ExchangeError {
+        ExchangeError(
+            code: .originUnreachable,
+            message: "\(cause)",
+            status: 504,
+            outcome: CacheOutcome(forward: .uriMiss, detail: .offline),
+            cause: cause
+        )
+    }
+
     static func shutDown(_ request: HTTPRequest) -> ExchangeError {
         ExchangeError(
             code: .shutDown,

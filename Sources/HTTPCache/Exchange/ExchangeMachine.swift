@@ -39,8 +39,9 @@ package struct ExchangeMachine: Sendable {
 
     private let request: HTTPRequest
     private let selecting: HTTPRequest
-    private let preference: CacheRequest.Preference
-    private let mode: OfflineMode
+    /// The caller's, bounded by the mode.
+    let preference: CacheRequest.Preference
+    let mode: OfflineMode
     private let policy: CachePolicy
     private let now: Timestamp
     private let eagerRefresh: Double?
@@ -190,6 +191,69 @@ package struct ExchangeMachine: Sendable {
                 outcome: CacheOutcome(forward: selected == nil ? .uriMiss : .stale, detail: .offline),
                 cause: error
             )
+        )
+    }
+
+    /// The stored response that counts, and what the policy says of it.
+    package var considered: (stored: StoredResponse, reuse: Reuse)? { selected }
+
+    /// What to do with a request for an origin that is known to fail.
+    enum Instead {
+        /// Nothing speaks against asking.
+        case ask
+        /// This answers, because the origin failed for the key a moment ago, or counts as away.
+        case serve(Serve, isRecent: Bool)
+        /// The origin counts as away and nothing stored may answer: this, unless the request may be the one that tries.
+        case refuse(ExchangeError)
+    }
+
+    /// What answers where asking would be in vain.
+    ///
+    /// - Parameters:
+    ///   - recent: how the origin failed for the key a moment ago.
+    ///   - isAway: whether its breaker is open.
+    func insteadOfAsking(_ recent: FailureThrottle.Failure?, isAway: Bool) -> Instead {
+        switch recent {
+        case .status(let code):
+            if var serve = originAnswered(status: HTTPResponse.Status(code: code)) {
+                // Nothing is forwarded now. RFC 9211 §2
+                serve.outcome.isHit = true
+                serve.outcome.forward = nil
+                serve.outcome.forwardStatus = nil
+                return .serve(serve, isRecent: true)
+            }
+        case .unreachable:
+            if case .serve(let serve) = originFailed(awayError) { return .serve(serve, isRecent: true) }
+        case nil: break
+        }
+        guard trustsBreaker, isAway else { return .ask }
+        switch originFailed(awayError) {
+        case .serve(let serve): return .serve(serve, isRecent: false)
+        case .fetch: return .ask
+        case .refuse(var refusal):
+            // Nobody was asked: an offline miss. DESIGN: the offline contract
+            refusal.status = 504
+            return .refuse(refusal)
+        }
+    }
+
+    /// Whether what was served is renewed in the background now: who asks the cache alone sends nothing, content that is read once is the caller's, and an origin that fails is left
+    /// alone.
+    ///
+    /// - Parameters:
+    ///   - recent: how the origin failed for the key a moment ago.
+    ///   - isAway: whether its breaker is open.
+    ///   - isReplayable: the request can be sent without its caller.
+    func isRefreshed(_ serve: Serve, recent: FailureThrottle.Failure?, isAway: Bool, isReplayable: Bool) -> Bool {
+        serve.isToBeRefreshed && isReplayable && !policy.isOnlyIfCached(request) && mode != .offline && recent == nil
+            && !isAway
+    }
+
+    private var awayError: TransportError {
+        TransportError(
+            code: .connect,
+            message:
+                "'\(request.origin)' could not be reached lately and was not asked again; its return is being looked for."
         )
     }
 

@@ -58,6 +58,14 @@ package struct Breaker: Sendable, Hashable {
         }
     }
 
+    /// What ``admit()`` would say.
+    var wouldAdmit: Bool {
+        switch state {
+        case .closed: true
+        case .open(_, let isTrialFree): isTrialFree
+        }
+    }
+
     /// How long to wait before the next probe.
     ///
     /// - Parameter jitter: from 0 to 1; spreads the probes of many processes that lost the same origin at the same moment.

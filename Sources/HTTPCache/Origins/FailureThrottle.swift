@@ -35,6 +35,13 @@ final class FailureThrottle: Sendable {
         }
     }
 
+    /// The failure that a request at `now` would not run into again, and until when; nothing is forgotten.
+    func peek(_ key: CacheKey, at now: Timestamp) -> (failure: Failure, until: Timestamp)? {
+        guard let entry = entries.withLock({ $0[key] }), duration > .zero else { return nil }
+        let until = entry.since.adding(duration)
+        return now >= entry.since && now < until ? (entry.failure, until) : nil
+    }
+
     func note(_ failure: Failure, _ key: CacheKey, at now: Timestamp) {
         guard duration > .zero else { return }
         entries.withLock { entries in

@@ -45,6 +45,11 @@ final class OriginRegistry: Sendable {
         state.withLock { $0.records[origin]?.breaker.admit() ?? true }
     }
 
+    /// What ``admits(_:)`` would say, without its being said.
+    func wouldAdmit(_ origin: Origin) -> Bool {
+        state.withLock { $0.records[origin]?.breaker.wouldAdmit ?? true }
+    }
+
     /// The origin answered.
     ///
     /// - Returns: whether it was thought to be away.

@@ -1,0 +1,223 @@
+import HTTPCacheSemantics
+import HTTPTypes
+
+/// Makes the ``Explanation`` of an exchange that may be answered from the store.
+struct ExchangeExplaining {
+    let exchange: Exchange
+    let now: Timestamp
+    var foresight: Foresight
+
+    private var engine: CacheEngine { exchange.engine }
+    private var policy: CachePolicy { foresight.policy }
+
+    /// - Parameter found: what the store found for the exchange.
+    init(_ exchange: Exchange, _ found: [StoredResponse]) {
+        self.exchange = exchange
+        now = exchange.now
+        let (engine, key) = (exchange.engine, exchange.key)
+        let origin = Origin(key.components.target)
+        foresight = Foresight(
+            prepared: exchange.prepared,
+            eagerRefresh: engine.options.eagerRefresh,
+            candidates: exchange.request.ignoresStored ? [] : found,
+            recentFailure: { engine.throttle.peek(key, at: $0)?.failure },
+            isAway: exchange.prepared.usesBreaker && engine.origins.isAway(origin),
+            isAdmitted: engine.origins.wouldAdmit(origin)
+        )
+    }
+
+    mutating func explanation(isStoreReadable: Bool) async -> Explanation {
+        foresight.decisions = engine.decisions(for: exchange.prepared, selected)
+        let reachable = await verdict(in: .reachable, at: now)
+        let unreachable = await verdict(in: .unreachable, at: now)
+        let failing = await verdict(in: .failing, at: now)
+        let offline = await verdict(in: .offline, at: now)
+        let selected = selected
+        return Explanation(
+            at: now,
+            cache: policy.kind == .shared ? "shared" : "private",
+            mode: exchange.prepared.mode,
+            request: describedRequest,
+            rules: foresight.decisions,
+            key: describedKey,
+            variants: foresight.candidates.map { describe($0, isSelected: $0.id == selected?.id) },
+            isStoreReadable: isStoreReadable,
+            selection: selected.map(selection),
+            freshness: selected.map { Explanation.Arithmetic($0.head, policy, at: now) },
+            origin: originState,
+            now: reachable,
+            unreachable: unreachable,
+            failing: failing,
+            offline: offline,
+            changes: await changes(after: now)
+        )
+    }
+
+    // MARK: What would happen
+
+    /// What would happen, with what would be served opened as it would be to be served.
+    private mutating func verdict(in situation: Foresight.Situation, at now: Timestamp) async -> Explanation.Verdict {
+        while true {
+            let outcome = foresight.outcome(in: situation, at: now)
+            var status: Int?
+            if case .serve(let serve) = outcome.course {
+                guard let response = await exchange.serve(serve) else {
+                    foresight.gone.insert(serve.stored.id)
+                    continue
+                }
+                status = response.head.status.code
+            }
+            let wording = Wording(
+                policy: policy,
+                candidateCount: foresight.candidates.count,
+                decisions: foresight.decisions
+            )
+            return Explanation.Verdict(outcome, wording, status: status)
+        }
+    }
+
+    /// When what happens changes, and how, for as far as anything stored has an end to it.
+    private mutating func changes(after start: Timestamp) async -> [Explanation.Change] {
+        var changes: [Explanation.Change] = []
+        var last: [Foresight.Situation: Explanation.Verdict.Signature] = [:]
+        for situation in Foresight.Situation.allCases {
+            last[situation] = .init(foresight.outcome(in: situation, at: start))
+        }
+        for point in turningPoints(after: start) {
+            var change = Explanation.Change(at: point.instant, ending: point.ending)
+            for situation in Foresight.Situation.allCases {
+                let signature = Explanation.Verdict.Signature(foresight.outcome(in: situation, at: point.instant))
+                guard last[situation] != signature else { continue }
+                last[situation] = signature
+                let verdict = await verdict(in: situation, at: point.instant)
+                switch situation {
+                case .reachable: change.now = verdict
+                case .unreachable: change.unreachable = verdict
+                case .failing: change.failing = verdict
+                case .offline: change.offline = verdict
+                }
+            }
+            if change.isAny { changes.append(change) }
+        }
+        return changes
+    }
+
+    /// More of them help nobody, and a key can have many variants.
+    private static let turningPointLimit = 256
+
+    private func turningPoints(after start: Timestamp) -> [TurningPoint] {
+        var points: [TurningPoint] = []
+        for stored in foresight.candidates {
+            points += policy.turningPoints(of: stored.head, for: exchange.prepared.request.head)
+            let rules = exchange.prepared.rules
+            let share =
+                rules.map { $0.settings(for: stored.head.fields).eagerRefresh.resolved(foresight.eagerRefresh) }
+                ?? foresight.eagerRefresh
+            if let share, let point = policy.turningPoint(of: stored.head, after: share) { points.append(point) }
+        }
+        if let until = engine.throttle.peek(exchange.key, at: start)?.until {
+            points.append(TurningPoint(ending: "failure-throttle", instant: until))
+        }
+        var seen: Set<Timestamp> = []
+        return points.filter { $0.instant > start && $0.instant < .distantFuture }
+            .sorted { $0.instant < $1.instant }
+            .filter { seen.insert($0.instant).inserted }
+            .prefix(Self.turningPointLimit).map(\.self)
+    }
+
+    // MARK: What counted
+
+    /// The stored response that counts when the origin can be asked.
+    private var selected: StoredResponse? {
+        let outcome = foresight.outcome(in: .reachable, at: now)
+        switch outcome.course {
+        case .serve(let serve): return serve.stored
+        case .fetch(let fetch), .pass(let fetch, _): return fetch.selected
+        case .refuse: return outcome.considered?.stored
+        }
+    }
+
+    private var originState: Explanation.OriginState? {
+        let failure = foresight.recentFailure(now).map {
+            switch $0 {
+            case .unreachable: "unreachable"
+            case .status(let code): "\(code)"
+            }
+        }
+        guard foresight.isAway || failure != nil else { return nil }
+        return Explanation.OriginState(isAway: foresight.isAway, recentFailure: failure)
+    }
+
+    private func selection(of selected: StoredResponse) -> String {
+        let matching = foresight.candidates.filter { policy.matchesVariant($0.head, exchange.prepared.selecting) }
+        guard matching.count > 1 else {
+            return foresight.candidates.count == 1
+                ? "the only one stored" : "the only one that matches the request's fields"
+        }
+        return "the best of \(matching.count) that match: one's own before everybody's, fresh before stale, "
+            + "a success before an error, then the most recent by Date"
+    }
+
+    private var describedRequest: Explanation.Request {
+        Explanation.Request(
+            exchange.prepared,
+            counting: Set(foresight.candidates.flatMap { policy.varyNames(of: $0.head) }),
+            foresight.decisions
+        )
+    }
+
+    private var describedKey: Explanation.Key {
+        let components = exchange.key.components
+        return Explanation.Key(
+            partition: components.partition.kindWord,
+            looksInShared: exchange.prepared.lookupKeys.count > 1,
+            method: components.method.rawValue,
+            target: components.target.redacted,
+            content: components.content.map { $0.sha256.hexadecimal }
+        )
+    }
+
+    private func describe(_ stored: StoredResponse, isSelected: Bool) -> Explanation.Variant {
+        let names = policy.differingFields(of: stored.head, exchange.prepared.selecting)
+        return Explanation.Variant(
+            id: stored.id,
+            partition: stored.key.components.partition.kindWord,
+            status: stored.head.status.code,
+            storedAt: stored.storedAt,
+            receivedAt: stored.head.responseTime,
+            bodyLength: stored.bodyLength,
+            isInvalidated: stored.head.isInvalidated,
+            isBodyGone: foresight.gone.contains(stored.id),
+            vary: policy.varyNames(of: stored.head),
+            isMatching: names.isEmpty,
+            differences: names.map { name in
+                Explanation.Difference(
+                    name: name,
+                    stored: redacted(name, in: stored.head.selectingFields),
+                    presented: redacted(name, in: exchange.prepared.request.head.headerFields)
+                )
+            },
+            isSelected: isSelected
+        )
+    }
+
+    private func redacted(_ name: String, in fields: HTTPFields) -> String? {
+        let lines = redactedFields(HTTPFields(fields.filter { $0.name.canonicalName == name }))
+        return lines.isEmpty ? nil : lines.map(\.value).joined(separator: ", ")
+    }
+}
+
+extension CacheKey.Partition {
+    /// What kind of partition it is; never whose.
+    var kindWord: String {
+        switch self {
+        case .shared: "shared"
+        case .principal: "principal"
+        case .credentials: "credentials"
+        }
+    }
+}
+
+extension [UInt8] {
+    var hexadecimal: String { map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() }
+}

@@ -1,0 +1,126 @@
+import HTTPCacheSemantics
+import HTTPTypes
+
+extension Explanation.Request {
+    /// Request fields that count for caching whatever is stored. RFC 9111 §5, RFC 9110 §13, §14
+    private static let countingNames: Set<String> = [
+        "cache-control", "pragma", "range", "if-range", "if-match", "if-none-match", "if-modified-since",
+        "if-unmodified-since",
+    ]
+
+    /// - Parameters:
+    ///   - names: further fields that count, in lower case: what `Vary` names.
+    ///   - decisions: which rules decided what.
+    init(_ prepared: PreparedRequest, counting names: Set<String>, _ decisions: [RuleDecision]) {
+        let head = prepared.presented.head
+        var principal: HTTPField.Name?
+        if case .field(let name) = prepared.settings?.principal { principal = name }
+        let counting = HTTPFields(
+            head.headerFields.filter {
+                let name = $0.name.canonicalName
+                return Self.countingNames.contains(name) || names.contains(name) || $0.name == principal
+                    || CredentialPartition.isCredential($0)
+            }
+        )
+        self.init(
+            method: head.method.rawValue,
+            target: prepared.presentedTarget.redacted,
+            sentTarget: prepared.target.redacted,
+            fields: redactedFields(counting).map { field in
+                // What tells principals apart is as good as a credential.
+                let value = field.name == principal ? Redaction.placeholder : field.value
+                return Explanation.Field(name: field.name.rawName, value: value)
+            },
+            changes: prepared.changes.map { Explanation.RequestChange($0, decisions) }
+        )
+    }
+}
+
+extension Explanation.Arithmetic {
+    init(_ stored: StoredResponseHead, _ policy: CachePolicy, at now: Timestamp) {
+        let freshness = policy.freshness(of: stored, at: now)
+        let grounds = policy.freshnessGrounds(of: stored)
+        let end = policy.freshUntil(stored)
+        self.init(
+            dateValue: grounds.date,
+            ageValue: grounds.age,
+            requestTime: stored.requestTime,
+            responseTime: stored.responseTime,
+            apparentAge: freshness.age.apparentAge,
+            responseDelay: freshness.age.responseDelay,
+            correctedAgeValue: freshness.age.correctedAgeValue,
+            correctedInitialAge: freshness.age.correctedInitialAge,
+            residentTime: freshness.age.residentTime,
+            currentAge: freshness.age.milliseconds,
+            freshnessLifetime: freshness.lifetime.milliseconds,
+            lifetimeSource: freshness.lifetime.source.rawValue,
+            lifetimeFields: grounds.lifetimeFields.map { Explanation.Field(name: $0.name.rawName, value: $0.value) },
+            isFresh: freshness.isFresh,
+            freshUntil: end < .distantFuture ? end : nil
+        )
+    }
+}
+
+extension Explanation.Change {
+    init(at instant: Timestamp, ending: String) {
+        self.init(at: instant, ending: ending, now: nil, unreachable: nil, failing: nil, offline: nil)
+    }
+
+    var isAny: Bool { now != nil || unreachable != nil || failing != nil || offline != nil }
+}
+
+extension CacheEngine {
+    /// Of a request that goes past the store: a method, content or rule that allows no stored answer, or a caller that wants none.
+    func explainForwarding(of prepared: PreparedRequest, at now: Timestamp) -> Explanation {
+        let decisions = decisions(for: prepared, nil)
+        func verdict(_ situation: Foresight.Situation) -> Explanation.Verdict {
+            let outcome = forwarding(of: prepared, in: situation, at: now)
+            let wording = Wording(policy: policy, candidateCount: 0, decisions: decisions)
+            return Explanation.Verdict(outcome, wording, status: nil)
+        }
+        return Explanation(
+            at: now,
+            cache: policy.kind == .shared ? "shared" : "private",
+            mode: prepared.mode,
+            request: Explanation.Request(prepared, counting: [], decisions),
+            rules: decisions,
+            key: nil,
+            variants: [],
+            isStoreReadable: true,
+            selection: nil,
+            freshness: nil,
+            origin: nil,
+            now: verdict(.reachable),
+            unreachable: verdict(.unreachable),
+            failing: verdict(.failing),
+            offline: verdict(.offline),
+            changes: []
+        )
+    }
+
+    private func forwarding(
+        of prepared: PreparedRequest,
+        in situation: Foresight.Situation,
+        at now: Timestamp
+    ) -> Foresight.Outcome {
+        let (request, mode) = (prepared.request, situation == .offline ? .offline : prepared.mode)
+        let fetch = ExchangeMachine.Fetch(request: request.head, validating: nil, reason: request.forwardReason)
+        var course = Foresight.Course.fetch(fetch)
+        if let refusal = prepared.refusalToForward(mode: mode) {
+            course = .refuse(refusal)
+        } else if situation == .unreachable,
+            let refusal = prepared.refusal(after: Foresight.unreachable, at: now)
+        {
+            course = .refuse(refusal)
+        } else if situation == .failing {
+            course = .pass(fetch, status: .serviceUnavailable)
+        }
+        return Foresight.Outcome(
+            course: course,
+            question: .asked,
+            considered: nil,
+            preference: request.preference,
+            mode: mode
+        )
+    }
+}

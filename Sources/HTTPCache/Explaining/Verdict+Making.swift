@@ -1,0 +1,142 @@
+import HTTPCacheSemantics
+import HTTPTypes
+
+extension Explanation.Verdict {
+    /// What tells one verdict from another: all but the numbers that change with every second.
+    struct Signature: Hashable {
+        var answer: Answer
+        var reason: Reason
+        var stored: Int64?
+        var forward: String?
+        var detail: String?
+        var isRefreshed: Bool
+        var forbiddenBy: String?
+
+        init(_ outcome: Foresight.Outcome) {
+            answer = outcome.answer
+            reason = outcome.reason
+            stored = outcome.stored?.id
+            let cacheOutcome = outcome.cacheOutcome
+            forward = cacheOutcome.forward?.rawValue
+            detail = cacheOutcome.detail?.description
+            isRefreshed = outcome.isRefreshed
+            forbiddenBy = outcome.forbiddenBy
+        }
+    }
+
+    /// - Parameter status: of the stored response as it would be served.
+    init(_ outcome: Foresight.Outcome, _ wording: Wording, status: Int?) {
+        let cacheOutcome = outcome.cacheOutcome
+        let known: Int? =
+            switch outcome.course {
+            case .serve: status
+            case .fetch: nil
+            case .pass(_, let status): status.code
+            case .refuse(let refusal): refusal.status
+            }
+        self.init(
+            answer: outcome.answer,
+            reason: outcome.reason,
+            status: known,
+            stored: outcome.stored?.id,
+            cacheStatus: cacheOutcome.cacheStatus(),
+            isHit: cacheOutcome.isHit,
+            forward: cacheOutcome.forward?.rawValue,
+            timeToLive: cacheOutcome.timeToLive,
+            detail: cacheOutcome.detail?.description,
+            isRefreshed: outcome.isRefreshed,
+            forbiddenBy: outcome.forbiddenBy,
+            summary: outcome.summary(wording)
+        )
+    }
+}
+
+/// The machine's answers, in the words of a verdict.
+extension Foresight.Outcome {
+    var answer: Explanation.Verdict.Answer {
+        switch course {
+        case .serve: .stored
+        case .fetch(let fetch): fetch.validating != nil ? .validated : fetch.completing != nil ? .completed : .forwarded
+        case .pass: .forwarded
+        case .refuse: .refused
+        }
+    }
+
+    /// The stored response that answers, is validated or is completed.
+    var stored: StoredResponse? {
+        switch course {
+        case .serve(let serve): serve.stored
+        case .fetch(let fetch): fetch.validating ?? fetch.completing
+        case .pass, .refuse: nil
+        }
+    }
+
+    var cacheOutcome: CacheOutcome {
+        switch course {
+        case .serve(let serve): serve.outcome
+        case .fetch(let fetch), .pass(let fetch, _): CacheOutcome(forward: fetch.reason)
+        case .refuse(let refusal): refusal.outcome
+        }
+    }
+
+    var forbiddenBy: String? {
+        guard case .forbidden(let name) = considered?.reuse.staleUse(isOffline: mode == .offline) else { return nil }
+        if case .serve = course { return nil }
+        return name
+    }
+
+    var reason: Explanation.Verdict.Reason {
+        switch course {
+        case .serve: servingReason
+        case .fetch(let fetch): fetchingReason(fetch.reason)
+        case .pass: .originFails
+        case .refuse(let refusal): refusingReason(refusal)
+        }
+    }
+
+    private var servingReason: Explanation.Verdict.Reason {
+        switch question {
+        case .recentFailure: return .recentFailure
+        case .away: return .away
+        case .asked: return cacheOutcome.isHit ? .unreachable : .staleIfError
+        case .lookedUp: break
+        }
+        return switch considered?.reuse.decision {
+        case .fresh: .fresh
+        case .staleAllowed: .maxStale
+        case .staleWhileRevalidate: .staleWhileRevalidate
+        case .validate, nil: preference == .storedOnly ? .storedOnly : .storedFirst
+        }
+    }
+
+    private func fetchingReason(_ forward: CacheOutcome.ForwardReason) -> Explanation.Verdict.Reason {
+        switch forward {
+        case .uriMiss, .miss: return .uriMiss
+        case .varyMiss: return .varyMiss
+        case .partial: return .partial
+        case .method: return .method
+        case .bypass: return .bypass
+        case .stale, .request: break
+        }
+        if preference == .networkFirst || preference == .networkOnly { return .networkFirst }
+        guard case .validate(let reason) = considered?.reuse.decision else { return .stale }
+        return switch reason {
+        case .stale: .stale
+        case .invalidated: .invalidated
+        case .responseNoCache: .responseNoCache
+        case .requestNoCache: .requestNoCache
+        case .requestMaxAge: .requestMaxAge
+        case .requestMinFresh: .requestMinFresh
+        case .requestCredentials: .requestCredentials
+        }
+    }
+
+    private func refusingReason(_ refusal: ExchangeError) -> Explanation.Verdict.Reason {
+        switch refusal.code {
+        case .offlineMiss: .storedOnly
+        case .staleForbidden: .staleForbidden
+        case .originUnreachable: question == .away ? .away : .unreachable
+        default: .other
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import HTTPCacheSemantics
+import HTTPTypes
+
+/// Sentences for people.
+extension Foresight.Outcome {
+    func summary(_ wording: Wording) -> String {
+        switch course {
+        case .serve(let serve):
+            "Would be answered from the store: \(serving(serve, wording))\(lifted(serve, wording))."
+        case .fetch(let fetch) where fetch.validating != nil:
+            "The origin would be asked whether the stored response is still good: \(asking(fetch, wording))."
+        case .fetch(let fetch) where fetch.completing != nil:
+            "The origin would be asked for the rest of what is stored: another part is stored than what is asked for."
+        case .fetch(let fetch):
+            "Would be forwarded to the origin: \(asking(fetch, wording))."
+        case .pass(_, let status):
+            "The origin's \(status.code) would be passed on: \(notStandingIn(wording))."
+        case .refuse(let refusal):
+            "Would be answered \(refusal.status): \(refusing(refusal, wording))."
+        }
+    }
+
+    // MARK: Served
+
+    private func serving(_ serve: ExchangeMachine.Serve, _ wording: Wording) -> String {
+        let state = state(serve.stored, serve.freshness)
+        switch reason {
+        case .fresh:
+            let refreshed = isRefreshed ? ", and renewed in the background already" : ""
+            return "\(state) (\(wording.lifetime(of: serve.stored.head)))\(refreshed)"
+        case .maxStale: return "\(state), which the request's 'max-stale' allows"
+        case .staleWhileRevalidate:
+            return "\(state), which 'stale-while-revalidate' allows"
+                + (isRefreshed ? ", and renewed in the background" : "")
+        case .staleIfError: return "\(state), in place of the origin's 503 ('stale-if-error')"
+        case .unreachable: return "\(state), because the origin cannot be reached"
+        case .away: return "\(state), because the origin counts as away and is not asked"
+        case .recentFailure: return "\(state), because the origin failed a moment ago and is not asked again yet"
+        case .storedOnly where mode == .offline: return "\(state), because \(wording.mode(mode))"
+        case .storedOnly: return "\(state), because only the store may answer"
+        default:
+            return "\(state), because " + (mode == .preferStored ? wording.mode(mode) : "the caller prefers it")
+        }
+    }
+
+    private func lifted(_ serve: ExchangeMachine.Serve, _ wording: Wording) -> String {
+        serve.liftedDirective.map { "; '\($0)' would forbid that\(wording.rule(of: ["stale.despite"]))" } ?? ""
+    }
+
+    private func state(_ stored: StoredResponse, _ freshness: Freshness) -> String {
+        if stored.head.isInvalidated { return "invalidated" }
+        guard freshness.isFresh else { return "stale for \(Words.duration(saturatedNegation(freshness.timeToLive)))" }
+        return freshness.lifetime.milliseconds == .max
+            ? "fresh for ever" : "fresh for another \(Words.duration(freshness.timeToLive))"
+    }
+
+    // MARK: Asked for
+
+    private func asking(_ fetch: ExchangeMachine.Fetch, _ wording: Wording) -> String {
+        let why = whyAsked(fetch, wording)
+        guard fetch.validating == nil, fetch.selected != nil, fetch.completing == nil, reason != .partial else {
+            return why
+        }
+        return why + "; it has no validator that could be sent along"
+    }
+
+    private func whyAsked(_ fetch: ExchangeMachine.Fetch, _ wording: Wording) -> String {
+        let count = wording.candidateCount
+        switch reason {
+        case .uriMiss: return "nothing is stored for this target"
+        case .varyMiss:
+            return count == 1
+                ? "what is stored is for other requests (Vary)"
+                : "none of the \(count) stored responses matches the request's fields (Vary)"
+        case .partial: return "another part is stored than what is asked for"
+        case .method: return "the method or its content allows no stored answer"
+        case .bypass:
+            return "neither stored nor answered from the store\(wording.rule(of: ["bypass", "store.methods"]))"
+        case .invalidated: return "it was invalidated"
+        case .responseNoCache: return "its own fields ask for that before each use"
+        case .requestNoCache: return "the request's 'no-cache' asks for that"
+        case .requestMaxAge: return "it is older than the request's 'max-age' allows"
+        case .requestMinFresh: return "it is fresh for less than the request's 'min-fresh'"
+        case .requestCredentials:
+            return "the request has a 'Cookie', and the response does not say that it is for everybody"
+        case .networkFirst: return "the caller wants the origin to be asked"
+        default: break
+        }
+        guard let (stored, reuse) = considered else { return "nothing usable is stored" }
+        let since = "it has been stale for \(Words.duration(saturatedNegation(reuse.freshness.timeToLive)))"
+        return "\(since) (\(wording.lifetime(of: stored.head)))"
+    }
+
+    // MARK: Not served
+
+    private func notStandingIn(_ wording: Wording) -> String {
+        guard let (stored, reuse) = considered else { return "nothing is stored that could stand in" }
+        if case .forbidden(let name) = reuse.staleUse(isOffline: mode == .offline) { return wording.prohibition(name) }
+        if stored.head.isInvalidated { return "what is stored was invalidated" }
+        if stored.head.status.code >= 400 { return "what is stored is an error itself" }
+        if preference == .networkOnly { return "the caller wants only the origin's answer" }
+        return "no 'stale-if-error' covers how stale the stored response is"
+    }
+
+    private func refusing(_ refusal: ExchangeError, _ wording: Wording) -> String {
+        switch refusal.code {
+        case .staleForbidden: return forbiddenBy.map(wording.prohibition) ?? refusal.message
+        case .offlineMiss:
+            let why = mode == .offline ? wording.mode(mode) : "only the store may be asked"
+            return "\(nothingUsable), and \(why)"
+        case .originUnreachable where question == .away:
+            return "\(nothingUsable), and the origin counts as away"
+        case .originUnreachable: return "\(nothingUsable), and the origin cannot be reached"
+        default: return refusal.message
+        }
+    }
+
+    private var nothingUsable: String {
+        guard let considered else {
+            return cacheOutcome.forward == .varyMiss
+                ? "what is stored is for other requests (Vary)" : "nothing is stored that could answer"
+        }
+        if preference == .networkOnly { return "the caller wants only the origin's answer" }
+        return considered.stored.head.status.code >= 400
+            ? "what is stored is an error that is past its time" : "what is stored may not answer"
+    }
+
+    private func saturatedNegation(_ number: Int64) -> Int64 { number == .min ? .max : -number }
+}

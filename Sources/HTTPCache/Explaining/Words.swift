@@ -1,0 +1,79 @@
+import HTTPCacheSemantics
+import HTTPTypes
+
+/// What sentences about a verdict draw on.
+struct Wording {
+    var policy: CachePolicy
+    /// Stored responses of the key.
+    var candidateCount: Int
+    var decisions: [RuleDecision]
+
+    /// What a lifetime comes from: `max-age=300`.
+    func lifetime(of stored: StoredResponseHead) -> String {
+        let lifetime = policy.freshnessLifetime(of: stored)
+        let seconds = lifetime.milliseconds / 1000
+        if policy.freshnessGrounds(of: stored).isCapped { return "an error lives \(seconds) s at most" }
+        return switch lifetime.source {
+        case .explicitExpiry: "as the caller set it"
+        case .rule:
+            stored.status.code < 400
+                ? setting("freshness.lifetime", lifetime) : setting("freshness.errors", lifetime)
+        case .ruleDefault: setting("freshness.default", lifetime)
+        case .sMaxage: "s-maxage=\(seconds)"
+        case .maxAge: "max-age=\(seconds)"
+        case .expires: "Expires"
+        case .heuristic: "guessed from Last-Modified"
+        case .none: "the origin states no lifetime"
+        }
+    }
+
+    /// `freshness.lifetime 5 m by rule 'catalogue', line 12`
+    private func setting(_ name: String, _ lifetime: FreshnessLifetime) -> String {
+        let place = decisions.first { $0.setting == name }.map { " by \($0.place)" } ?? ""
+        return "\(name) \(Words.duration(lifetime.milliseconds))\(place)"
+    }
+
+    /// What forbids stale use.
+    func prohibition(_ name: String) -> String {
+        if name == "cookie" { return "the request has a 'Cookie', and what is stored was made for others" }
+        if name.hasPrefix("stale.") { return "it is staler than '\(name)' allows\(rule(of: [name]))" }
+        return "'\(name)' forbids its use without validation"
+    }
+
+    func mode(_ mode: OfflineMode) -> String {
+        let decision = decisions.first { $0.setting == "mode" }
+        let rule = decision?.value == mode.rawValue ? rule(of: ["mode"]) : ""
+        return "the mode is '\(mode.rawValue)'\(rule)"
+    }
+
+    /// ` (rule 'catalogue', line 12)`; empty where no rule decided any of these settings.
+    func rule(of settings: [String]) -> String {
+        guard let decision = decisions.first(where: { settings.contains($0.setting) }) else { return "" }
+        return " (\(decision.place))"
+    }
+}
+
+extension RuleDecision {
+    /// `rule 'catalogue', line 12`, for people.
+    package var place: String {
+        let name = rule.hasPrefix("rule ") ? rule : "rule '\(rule)'"
+        return line.map { "\(name), line \($0)" } ?? name
+    }
+}
+
+/// Numbers and names, as people say them.
+package enum Words {
+    /// The two largest units: `3 m 20 s`, `2 d 4 h`; what is less than a second in milliseconds.
+    ///
+    /// - Parameter milliseconds: negative ones get a minus sign.
+    package static func duration(_ milliseconds: Int64) -> String {
+        guard milliseconds >= 0 else { return "-" + duration(milliseconds == .min ? .max : -milliseconds) }
+        guard milliseconds >= 1000 else { return "\(milliseconds) ms" }
+        let seconds = milliseconds / 1000
+        let parts = [
+            (seconds / 86_400, "d"), (seconds / 3600 % 24, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s"),
+        ]
+        let first = parts.firstIndex { $0.0 > 0 } ?? 3
+        return parts[first..<min(first + 2, 4)].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: " ")
+    }
+}

@@ -1,0 +1,185 @@
+import ArgumentParser
+import CommandLineSupport
+import Foundation
+import Holdfast
+
+/// `holdfast explain URL --store STORE`
+struct Explain: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Says how a request would be answered from a store, and why.",
+        discussion: """
+            Nothing is fetched and nothing is changed: the store is opened for reading alone, also while a service writes it. The verdict comes first; then what \
+            counted, what is stored, how fresh it is, what would happen if the origin could not be reached, answered 503, or the mode were 'offline', and when \
+            that changes. Secrets are not shown: credentials, cookies, values of parameters such as 'token'.
+
+            JSON: one object; every duration is in milliseconds, every instant in milliseconds since 1970 (UTC).
+
+            The exit status is 0 also where nothing is stored, 1 when the store cannot be read, 64 when the command line is wrong.
+
+            Examples:
+              holdfast explain https://api.example.com/feed --store feed.store
+              holdfast explain https://api.example.com/feed --store feed.store --at +2h --offline
+              holdfast explain https://api.example.com/me --store my.store --header 'Authorization: Bearer …' --format json
+            """
+    )
+
+    /// How the explanation is written.
+    enum Format: String, ExpressibleByArgument, CaseIterable {
+        case text, json
+    }
+
+    /// Which kind of cache the store is read as. RFC 9111 §1
+    enum Kind: String, EnumerableFlag {
+        case shared, `private`
+
+        static func help(for value: Kind) -> ArgumentHelp? {
+            switch value {
+            case .shared: "As the gateway reads the store: a shared cache."
+            case .private: "As the library reads the store: a private cache. The default."
+            }
+        }
+    }
+
+    @Argument(help: "An absolute http or https URL.")
+    var url: String
+
+    @Option(help: "The store's folder.")
+    var store: String
+
+    @Option(
+        help: ArgumentHelp(
+            "At another time: ISO 8601 such as 2026-01-31T12:00:00Z, or so long from now, such as +90s, +2h, -1d.",
+            valueName: "time"
+        )
+    )
+    var at: Instant?
+
+    @Flag(help: "As if the mode were 'offline': no origin is asked.")
+    var offline = false
+
+    @Flag(exclusivity: .exclusive)
+    var kind: Kind?
+
+    @Option(help: "The request's method.")
+    var method = "GET"
+
+    @Option(
+        name: .customLong("header"),
+        help: ArgumentHelp("A request field; may be repeated.", valueName: "name: value")
+    )
+    var headers: [String] = []
+
+    @Option(help: ArgumentHelp("The principal that the service names for such requests.", valueName: "name"))
+    var principal: String?
+
+    @Option(help: "For people (text), or for programs (json).")
+    var format = Format.text
+
+    func validate() throws {
+        _ = try request(to: target())
+    }
+
+    func run() async throws {
+        let target = try target()
+        let request = try request(to: target)
+        let logger = Logger.explaining
+        do {
+            let store = try await CacheManager.openReadOnly(at: store, logger: logger)
+            let outcome: Result<Explanation, any Error>
+            do {
+                outcome = .success(try await explain(request, in: store, logger))
+            } catch {
+                outcome = .failure(error)
+            }
+            try await store.close()
+            let explanation = try outcome.get()
+            try write(explanation)
+            guard explanation.isStoreReadable else {
+                throw CommandFailure("The store cannot be read; 'cache-dump verify' says more.")
+            }
+        } catch is StandardStream.Closed {
+            return
+        } catch let error as CommandFailure {
+            throw error
+        } catch {
+            throw CommandFailure("\(error)")
+        }
+    }
+
+    private func explain(
+        _ request: CacheRequest,
+        in store: CacheManager,
+        _ logger: Logger
+    ) async throws -> Explanation {
+        let secret = store.credentialSecret
+        guard secret.count >= 16 else {
+            throw CommandFailure("The store's secret cannot be read. Look at the store with 'cache-dump stats'.")
+        }
+        let engine = CacheEngine(
+            store: store.responses,
+            transport: NoTransport(),
+            policy: CachePolicy(kind: kind == .shared ? .shared : .private),
+            credentialSecret: secret,
+            mode: offline ? .offline : .automatic,
+            logger: logger
+        )
+        let instant = at?.timestamp(now: SystemWallClock().now())
+        var explanation = try await engine.explain(request, at: instant)
+        explanation.key?.shortID = engine.key(for: request).flatMap { store.shortID(of: $0) }
+        await engine.shutDown()
+        return explanation
+    }
+
+    private func write(_ explanation: Explanation) throws {
+        let text: String
+        switch format {
+        case .text: text = ExplanationText(explanation: explanation).lines.joined(separator: "\n")
+        case .json:
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            text = String(decoding: try encoder.encode(explanation), as: UTF8.self)
+        }
+        var output = text + "\n"
+        try output.withUTF8 { try StandardStream.output.write(UnsafeRawBufferPointer($0)) }
+    }
+
+    // MARK: The request
+
+    private func target() throws -> TargetURI {
+        do {
+            return try TargetURI(url)
+        } catch {
+            throw ValidationError("\(error)")
+        }
+    }
+
+    private func request(to target: TargetURI) throws -> CacheRequest {
+        guard let method = HTTPRequest.Method(method) else {
+            throw ValidationError("'--method' takes a token such as GET, and '\(method)' is none.")
+        }
+        let head = HTTPRequest(
+            method: method,
+            scheme: target.scheme,
+            authority: target.authority,
+            path: target.requestTarget,
+            headerFields: try HTTPFields(lines: headers)
+        )
+        return CacheRequest(head: head, principal: principal)
+    }
+}
+
+/// Nothing is sent by who only asks why.
+private struct NoTransport: Transport {
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
+        throw TransportError(code: .invalidRequest, message: "Nothing is sent to explain a request.")
+    }
+}
+
+extension Logger {
+    /// Warnings and worse, to standard error.
+    fileprivate static var explaining: Logger {
+        var logger = Logger(label: "holdfast") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = .warning
+        return logger
+    }
+}

@@ -1,0 +1,60 @@
+import ArgumentParser
+import Foundation
+import Holdfast
+
+/// A point in time as it is given on a command line: ISO 8601, or so long from now.
+struct Instant: ExpressibleByArgument {
+    private enum Meaning {
+        case absolute(Timestamp)
+        case relative(milliseconds: Int64)
+    }
+
+    private let meaning: Meaning
+
+    init?(argument: String) {
+        if let sign = argument.first, sign == "+" || sign == "-" {
+            guard let milliseconds = Self.milliseconds(argument.dropFirst()) else { return nil }
+            meaning = .relative(milliseconds: sign == "-" ? -milliseconds : milliseconds)
+        } else {
+            guard let instant = Self.date(argument) else { return nil }
+            meaning = .absolute(instant)
+        }
+    }
+
+    func timestamp(now: Timestamp) -> Timestamp {
+        switch meaning {
+        case .absolute(let instant): instant
+        case .relative(let milliseconds): now.adding(milliseconds: milliseconds)
+        }
+    }
+
+    /// A number and a unit: `90s`, `5 m`, `2h`, `7d`, `2w`.
+    private static func milliseconds(_ text: Substring) -> Int64? {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        let units: [String: Int64] = [
+            "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000,
+        ]
+        guard let number = Int64(digits),
+            let unit = units[String(text.dropFirst(digits.count).drop { $0 == " " })]
+        else { return nil }
+        let (product, overflow) = number.multipliedReportingOverflow(by: unit)
+        return overflow ? nil : product
+    }
+
+    private static func date(_ text: String) -> Timestamp? {
+        let styles = [true, false].map { Date.ISO8601FormatStyle(includingFractionalSeconds: $0, timeZone: .gmt) }
+        guard let date = styles.lazy.compactMap({ try? $0.parse(text) }).first else { return nil }
+        return Timestamp(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
+    }
+
+    /// ISO 8601 in UTC; milliseconds where there are some.
+    static func text(_ instant: Timestamp) -> String {
+        // Outside these years the format has no words for it.
+        let seconds = min(max(Double(instant.milliseconds) / 1000, -62_135_596_800), 253_402_300_799.999)
+        let style = Date.ISO8601FormatStyle(
+            includingFractionalSeconds: instant.milliseconds % 1000 != 0,
+            timeZone: .gmt
+        )
+        return Date(timeIntervalSince1970: seconds).formatted(style)
+    }
+}
