@@ -251,7 +251,8 @@ extension FieldEdits {
     /// - Parameter kept: names of fields that are left as they are.
     func apply(to fields: inout HTTPFields, keeping kept: Set<HTTPField.Name> = []) {
         fields.removeAll { !kept.contains($0.name) && (removed.contains($0.name) || set.contains($0.name)) }
-        for field in set where !kept.contains(field.name) { fields.append(field) }
+        // `HTTPFields` traps at 65,535 fields; no message that has as many is worth more.
+        for field in set where !kept.contains(field.name) && fields.count < 65_000 { fields.append(field) }
     }
 }
 
