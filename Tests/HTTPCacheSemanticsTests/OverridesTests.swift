@@ -7,6 +7,7 @@ import Testing
     private final class Overriding: PolicyOverriding {
         let overrides: PolicyOverrides
         let contentType: String?
+        var dependsOnContentType: Bool { contentType != nil }
 
         init(_ overrides: PolicyOverrides, for contentType: String?) {
             self.overrides = overrides

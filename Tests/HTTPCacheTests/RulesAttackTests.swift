@@ -214,6 +214,19 @@ import Testing
         #expect(error.map { !"\($0) \($0.message)".contains("topsecret") } == true)
     }
 
+    @Test func settingsThatAreWrittenOutShowNoValue() throws {
+        var settings = ExchangeSettings()
+        settings.requestFields = FieldEdits(removed: [.cookie], set: [.authorization: "Bearer topsecret"])
+        var dumped = ""
+        dump(settings, to: &dumped)
+        let fixture = EngineFixture(rules: TestRules { $0.requestFields = settings.requestFields })
+        let prepared = try #require(fixture.engine.prepare(fixture.request(url)))
+        for text in ["\(settings)", String(reflecting: settings), dumped, "\(prepared)", "\(prepared.changes)"] {
+            #expect(!text.contains("topsecret"))
+        }
+        #expect("\(settings)".contains("remove: cookie; set: authorization"))
+    }
+
     @Test func aProbeIsKeyedAsTheRequestThatFailed() async throws {
         let fixture = EngineFixture(
             rules: TestRules {
