@@ -14,6 +14,7 @@ let settings: [SwiftSetting] = [
 
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 let structuredFields: Target.Dependency = .product(
     name: "RawStructuredFieldValues",
     package: "swift-http-structured-headers"
@@ -26,17 +27,36 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
         // Links to the sources of the main package.
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
         .target(name: "StoreCoding", dependencies: ["HTTPCacheSemantics", httpTypes], swiftSettings: settings),
         .target(name: "HTTP1", dependencies: ["HTTPCacheSemantics", httpTypes, nioCore], swiftSettings: settings),
+        // Of the engine only what rules name.
+        .target(
+            name: "HTTPCache",
+            dependencies: ["HTTPCacheSemantics", httpTypes, nioCore],
+            sources: [
+                "Rules", "EngineOptions.swift", "Exchange/OfflineMode.swift", "Fill/GoodDataGuard.swift",
+                "Protocols/DerivedValues.swift", "Protocols/ResidentContent.swift", "Protocols/StoredResponse.swift",
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "HoldfastConfiguration",
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, yams],
+            swiftSettings: settings
+        ),
 
         .target(name: "CFuzzDriver"),
         .executableTarget(
             name: "fuzz",
-            dependencies: ["HTTPCacheSemantics", "StoreCoding", "HTTP1", "CFuzzDriver", httpTypes, nioCore],
+            dependencies: [
+                "HTTPCacheSemantics", "StoreCoding", "HTTP1", "HTTPCache", "HoldfastConfiguration", "CFuzzDriver",
+                httpTypes, nioCore,
+            ],
             swiftSettings: settings
         ),
     ]
