@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The benchmark of rules: a package of its own, because it needs a YAML parser and the benchmarks of the semantics do not. Of the engine only those files are linked in that rules name, so
-// that measuring them builds neither a network nor cryptography. 'scripts/benchmark-rules' builds and runs it.
+// The benchmark of rules: a package of its own, because it needs a YAML parser and the benchmarks of the semantics do not. 'scripts/benchmark-rules' builds
+// and runs it.
 
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -15,6 +15,10 @@ let settings: [SwiftSetting] = [
 
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 let structuredFields: Target.Dependency = .product(
     name: "RawStructuredFieldValues",
@@ -27,6 +31,10 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
     ],
@@ -35,11 +43,7 @@ let package = Package(
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
         .target(
             name: "HTTPCache",
-            dependencies: ["HTTPCacheSemantics", httpTypes, nioCore],
-            sources: [
-                "Rules", "EngineOptions.swift", "Exchange/OfflineMode.swift", "Fill/GoodDataGuard.swift",
-                "Protocols/DerivedValues.swift", "Protocols/ResidentContent.swift", "Protocols/StoredResponse.swift",
-            ],
+            dependencies: ["HTTPCacheSemantics", httpTypes, nioCore, crypto, logging, metrics, tracing],
             swiftSettings: settings
         ),
         .target(

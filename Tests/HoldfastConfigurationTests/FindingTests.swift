@@ -277,6 +277,8 @@ import Testing
                 ])
             }
             let found = findings(damaged.joined(separator: " "), environment: ["API_KEY": "hunter2"])
+            let text = found.joined(separator: "\n")
+            #expect(text.utf8.allSatisfy { ($0 >= 0x20 || $0 == 0x0A) && $0 != 0x7F }, "a control character")
             for finding in found { #expect(!finding.contains("hunter2") && !finding.hasPrefix("another error")) }
         }
     }
