@@ -9,7 +9,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build run test simulate crash mutants fuzz benchmark benchmark-store lint format clean
+.PHONY: help setup build run test simulate crash mutants fuzz benchmark benchmark-rules benchmark-store lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -39,6 +39,9 @@ fuzz: ## Run every fuzzer for SECONDS each (60)
 
 benchmark: ## Measure decisions, keys and parsers, side by side with their limits
 	@scripts/benchmark
+
+benchmark-rules: ## Measure what finding the rules of a request costs
+	@scripts/benchmark-rules
 
 benchmark-store: ## Measure the store beside C, diskcache and requests-cache
 	@scripts/benchmark-store

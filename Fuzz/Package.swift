@@ -14,6 +14,11 @@ let settings: [SwiftSetting] = [
 
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 let structuredFields: Target.Dependency = .product(
     name: "RawStructuredFieldValues",
     package: "swift-http-structured-headers"
@@ -26,17 +31,35 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
     ],
     targets: [
         // Links to the sources of the main package.
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
         .target(name: "StoreCoding", dependencies: ["HTTPCacheSemantics", httpTypes], swiftSettings: settings),
         .target(name: "HTTP1", dependencies: ["HTTPCacheSemantics", httpTypes, nioCore], swiftSettings: settings),
+        .target(
+            name: "HTTPCache",
+            dependencies: ["HTTPCacheSemantics", httpTypes, nioCore, crypto, logging, metrics, tracing],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "HoldfastConfiguration",
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, yams],
+            swiftSettings: settings
+        ),
 
         .target(name: "CFuzzDriver"),
         .executableTarget(
             name: "fuzz",
-            dependencies: ["HTTPCacheSemantics", "StoreCoding", "HTTP1", "CFuzzDriver", httpTypes, nioCore],
+            dependencies: [
+                "HTTPCacheSemantics", "StoreCoding", "HTTP1", "HTTPCache", "HoldfastConfiguration", "CFuzzDriver",
+                httpTypes, nioCore,
+            ],
             swiftSettings: settings
         ),
     ]

@@ -23,6 +23,8 @@ struct FuzzTarget: Sendable {
         FuzzTarget(name: "stored-head", run: storedHead),
         FuzzTarget(name: "http1-request", run: requests),
         FuzzTarget(name: "http1-response", run: responses),
+        FuzzTarget(name: "configuration", run: configuration),
+        FuzzTarget(name: "url-pattern", run: urlPattern),
     ]
 
     /// The one that the first argument names; static, because the driver's callback is a C function and captures nothing.

@@ -26,7 +26,9 @@ struct CheckedRules {
     }
 
     /// What a rule is called in messages: `rule 'catalogue'`, `rule 3`.
-    static func subject(_ rule: Rule, number: Int) -> String { rule.name.map { "rule '\($0)'" } ?? "rule \(number)" }
+    static func subject(_ rule: Rule, number: Int) -> String {
+        rule.name.map { "rule \(shown($0))" } ?? "rule \(number)"
+    }
 
     private mutating func checkNames(of rules: [Rule]) {
         var seen: [String: Rule] = [:]

@@ -241,7 +241,7 @@ extension RuleCheck {
             guard let covering = dropped.first(where: { Self.parameter($0, covers: ignored) }) else { continue }
             report(
                 "ignore.parameters",
-                "\(shown(ignored)) is dropped by '\(covering)' in \(other("normalize.drop-parameters")) before it could be sent."
+                "\(shown(ignored)) is dropped by \(shown(covering)) in \(other("normalize.drop-parameters")) before it could be sent."
             )
         }
     }

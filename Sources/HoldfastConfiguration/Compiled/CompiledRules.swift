@@ -34,7 +34,7 @@ final class CompiledRules: Sendable {
 
         func holds(forMediaType mediaType: String?) -> Bool {
             if contentTypes.isEmpty { return true }
-            guard let mediaType else { return false }
+            guard let mediaType, !mediaType.isEmpty else { return false }
             return contentTypes.contains { MediaTypes.covers($0, mediaType) }
         }
     }

@@ -3,7 +3,7 @@ import HTTPCacheSemantics
 
 extension Configuration.Route {
     /// What messages call it.
-    func subject(number: Int) -> String { name.map { "route '\($0)'" } ?? "route \(number)" }
+    func subject(number: Int) -> String { name.map { "route \(shown($0))" } ?? "route \(number)" }
 
     /// What is left of a request's path (with its query) behind this route's: empty, or begins with a slash or a question mark; `nil` where the route is about others.
     ///
@@ -121,7 +121,7 @@ extension Configuration {
     private func checkPath(_ path: String, _ report: (String) -> Void) {
         guard path.utf8.first == UInt8(ascii: "/") else { return report("\(shown(path)) does not begin with a slash.") }
         if path != "/", path.utf8.last == UInt8(ascii: "/") {
-            report("\(shown(path)) ends with a slash. Write '\(path.dropLast())': what is below it is meant, too.")
+            report("\(shown(path)) ends with a slash. Write \(shown(path.dropLast())): what is below it is meant, too.")
         }
         if !path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"?#*".utf8.contains($0) }) {
             report("\(shown(path)) holds a space, '?', '#', '*' or an octet outside ASCII. Percent-encode it.")

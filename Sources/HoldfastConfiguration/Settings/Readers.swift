@@ -145,7 +145,7 @@ enum Readers {
             return .file(try sources[0].value.text("the path of a file"))
         default:
             throw Refusal(
-                "The value of '\(entry.key)' is not understood. Write a text, '{env: NAME}' or '{file: PATH}'.",
+                "The value of \(shown(entry.key)) is not understood. Write a text, '{env: NAME}' or '{file: PATH}'.",
                 line: entry.line
             )
         }

@@ -1,0 +1,77 @@
+import HTTPCache
+import HTTPTypes
+
+@testable import HTTPCacheSemantics
+@testable import HoldfastConfiguration
+
+/// A file: it is taken, or refused with findings that can be shown.
+func configuration(_ octets: UnsafeBufferPointer<UInt8>) {
+    let text = String(decoding: octets, as: UTF8.self)
+    let secret = "hunter2-from-the-environment"
+    do {
+        let configuration = try Configuration(yaml: text, environment: ["A": secret, "B": "1\n"])
+        require(!"\(configuration.effective)".contains(secret), "a secret is shown")
+        let request = HTTPRequest(method: .get, scheme: "https", authority: "a.example", path: "/a/b?c")
+        let rules = configuration.rules.rules(for: request)
+        require(rules === configuration.rules.rules(for: request), "what is remembered is something else")
+        _ = rules.settings(forContentType: "image/png")
+        let decisions = configuration.rules.decisions(for: request, contentType: "image/png")
+        require(!"\(decisions)".contains(secret), "a secret is shown")
+        require(Set(decisions.map(\.setting)).count == decisions.count, "a setting is decided twice")
+        _ = configuration.route(for: "a.example", path: "/a/b?c")
+    } catch let error as ConfigurationError {
+        require(!error.findings.isEmpty, "nothing is wrong with what is refused")
+        let lines = error.findings.map { $0.line ?? 0 }
+        require(lines == lines.sorted(), "the findings are not in the order of their lines")
+        require(!error.description.contains(secret), "a secret is shown")
+        require(
+            error.description.utf8.allSatisfy { !$0.isControl || $0 == 0x0A },
+            "a finding holds a control character"
+        )
+    } catch {
+        require(false, "something else is thrown: \(error)")
+    }
+}
+
+/// Lines: a pattern, another, and a path. Whatever covers another matches what it matches.
+func urlPattern(_ octets: UnsafeBufferPointer<UInt8>) {
+    var input = FuzzInput(octets)
+    let first = input.text()
+    let second = input.text()
+    guard let one = try? CompiledPattern(URLPattern(first)) else { return }
+    require((try? CompiledPattern(URLPattern(first))) == one, "a pattern is understood in two ways")
+    require(one.covers(one), "a pattern does not cover itself")
+    let path = String(decoding: input.line(), as: UTF8.self)
+    guard let target = try? TargetURI("https://a.example" + (path.hasPrefix("/") ? path : "/" + path)) else { return }
+    let parts = TargetParts(target)
+    if one.path.tokens.count <= 12, parts.path.count <= 24 {
+        let expected = matches(one.path.tokens[...], parts.path[...])
+        require(one.path.matches(parts.path) == expected, "it is \(expected) by the definition")
+    }
+    guard let other = try? CompiledPattern(URLPattern(second)), one.covers(other) else { return }
+    require(!other.matches(parts) || one.matches(parts), "'\(first)' is said to cover '\(second)'")
+    let rules = [first, second].map { Rule(matching: .init(urls: [URLPattern($0)]), settings: tagged()) }
+    let dead = CheckedRules(rules, sources: FieldSources(environment: [:], folder: nil)).findings
+    require(dead.count == 1, "what is covered is not found")
+}
+
+private func tagged() -> RuleSettings {
+    var settings = RuleSettings()
+    settings.tags = ["a"]
+    return settings
+}
+
+/// The definition, as short as it can be.
+private func matches(_ tokens: ArraySlice<Glob.Token>, _ text: ArraySlice<UInt8>) -> Bool {
+    guard let token = tokens.first else { return text.isEmpty }
+    let rest = tokens.dropFirst()
+    switch token {
+    case .octet(let octet): return text.first == octet && matches(rest, text.dropFirst())
+    case .one, .many:
+        for end in text.startIndex...text.endIndex {
+            if token == .one, text[..<end].contains(UInt8(ascii: "/")) { return false }
+            if matches(rest, text[end...]) { return true }
+        }
+        return false
+    }
+}

@@ -1,0 +1,46 @@
+import Foundation
+import Testing
+
+@testable import HoldfastConfiguration
+
+@Suite struct EffectiveConfigurationTests {
+    private static let yaml = """
+        version: 1
+        store:
+          budget: 2 GiB
+        breaker: {failures: 3}
+        routes:
+          - {host: api.local, origin: "https://api.example.com", mode: offline}
+        rules:
+          - name: prices
+            match: {url: /prices/*, method: GET}
+            to-origin: {set: {X-Key: {env: KEY}}}
+          - tags: [all]
+        """
+
+    @Test func theTextNamesEverySettingAndWhereItStands() throws {
+        let configuration = try Configuration(yaml: Self.yaml, file: "holdfast.yaml", environment: ["KEY": "hunter2"])
+        let text = configuration.effective.description
+        for line in [
+            "holdfast.yaml, version 1", "  listen                       127.0.0.1:8080  (default)",
+            "  store.budget                 2 GiB  (line 3)", "  breaker.failures             3  (line 4)",
+            "  guard                        off  (default)", "  prices (line 8)",
+            "    match.url     [/prices/*]  (line 9)",
+            "    match.method  [GET]  (line 9)", "    to-origin.set  {X-Key: (from the environment: KEY)}  (line 10)",
+            "  rule 2 (line 11)", "    for everything", "    tags  [all]  (line 11)", "  route 1 (line 6)",
+            "    mode           offline",
+        ] { #expect(text.split(separator: "\n").contains { $0 == line }, "\(line) in\n\(text)") }
+    }
+
+    @Test func itComesBackFromJSON() throws {
+        let effective = try Configuration(yaml: Self.yaml, environment: ["KEY": "hunter2"]).effective
+        let data = try JSONEncoder().encode(effective)
+        #expect(try JSONDecoder().decode(EffectiveConfiguration.self, from: data) == effective)
+    }
+
+    @Test func allSettingsAreDefaultsWhereNothingIsSaid() throws {
+        let effective = try Configuration(yaml: "version: 1").effective
+        #expect(effective.settings.count == TopSetting.all.count && effective.settings.allSatisfy(\.isDefault))
+        #expect(effective.routes.isEmpty && effective.rules.isEmpty)
+    }
+}
