@@ -4,7 +4,7 @@ extension Configuration {
     /// Reads a file.
     ///
     /// - Parameters:
-    ///   - path: the file. Paths of files and of the store within it are relative to its folder.
+    ///   - path: the file. Paths of files in it are relative to its folder.
     ///   - environment: where `{env: NAME}` is looked up.
     /// - Throws: ``ConfigurationError`` with all that is wrong, in the order of the lines.
     public init(

@@ -1,0 +1,31 @@
+extension EffectiveConfiguration: CustomStringConvertible {
+    /// A text for people: one line for each setting, with the line of the file that says it, or `default`.
+    public var description: String {
+        var lines = ["\(file ?? "configuration"), version \(version)", ""]
+        lines += Self.rows(settings, indent: "  ")
+        if !routes.isEmpty {
+            lines += ["", "Routes: the first whose host and path are the request's is taken."]
+            for route in routes { lines += Self.part(route, nothing: "any host and path") }
+        }
+        if !rules.isEmpty {
+            lines += ["", "Rules: \(precedence)"]
+            for rule in rules { lines += Self.part(rule, nothing: "everything") }
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func part(_ part: Part, nothing: String) -> [String] {
+        var lines = ["", "  \(part.name)" + (part.line.map { " (line \($0))" } ?? "")]
+        lines += part.conditions.isEmpty ? ["    for \(nothing)"] : rows(part.conditions, indent: "    ")
+        return lines + rows(part.settings, indent: "    ")
+    }
+
+    private static func rows(_ settings: [Setting], indent: String) -> [String] {
+        let width = settings.map(\.name.count).max() ?? 0
+        return settings.map { setting in
+            let name = setting.name + String(repeating: " ", count: width - setting.name.count)
+            let source = setting.isDefault ? "  (default)" : setting.line.map { "  (line \($0))" } ?? ""
+            return "\(indent)\(name)  \(setting.value ?? "-")\(source)"
+        }
+    }
+}

@@ -1,0 +1,283 @@
+import HTTPTypes
+import Testing
+
+@testable import HoldfastConfiguration
+
+@Suite struct FindingTests {
+    @Test(arguments: [
+        ("", "f:1: version: It is missing. Write 'version: 1' on the first line."),
+        ("rules: []", "f:1: version: It is missing. Write 'version: 1' on the first line."),
+        ("version: 2", "f:1: version: '2' is not understood here. This program understands version 1."),
+        ("[]", "f:1: Expected 'version: 1' and settings, not a list."),
+        ("version: 1\nversion: 1", "f:1: There twice: 'version'. Each key is there once at most."),
+        (
+            "version: 1\nruels: []",
+            "f:2: 'ruels' is not known. Did you mean 'rules'? Known are 'breaker', 'eager-refresh', 'failure-throttle', 'guard', 'limits', 'listen', 'mode', 'routes', 'rules', 'store', 'timeouts', 'version'."
+        ),
+        (
+            "version: 1\nstore: {bugdet: 1 B}",
+            "f:2: store: 'bugdet' is not known. Did you mean 'budget'? Known are 'path', 'budget', 'memory', 'largest-resident-body', 'secure-delete', 'keep-offline-copies', 'quotas'."
+        ),
+        (
+            "version: 1\nstore:\n  budget: 5",
+            "f:3: store.budget: '5' has no unit. Name one: B, KiB, MiB, GiB, TiB, kB, MB or GB, as in '5 MiB'."
+        ),
+        (
+            "version: 1\nfailure-throttle: 5",
+            "f:2: failure-throttle: '5' has no unit. Name one: ms, s, m, h, d or w, as in '5 s'."
+        ),
+        (
+            "version: 1\nfailure-throttle: 5 sec",
+            "f:2: failure-throttle: '5 sec' has an unknown unit. Known are ms, s, m, h, d or w."
+        ),
+        (
+            "version: 1\nfailure-throttle: -5 s",
+            "f:2: failure-throttle: '-5 s' is no number with a unit (ms, s, m, h, d or w)."
+        ),
+        (
+            "version: 1\nfailure-throttle: 99999999999999999999 s",
+            "f:2: failure-throttle: '99999999999999999999 s' is too large."
+        ),
+        (
+            "version: 1\nmode: sometimes",
+            "f:2: mode: Expected online, automatic, preferStored or offline, not 'sometimes'."
+        ),
+        ("version: 1\nmode:", "f:2: mode: Expected online, automatic, preferStored or offline, not nothing."),
+        (
+            "version: 1\nlisten: 8080",
+            "f:2: listen: '8080' is no host and port such as '127.0.0.1:8080' or '[::1]:8080'."
+        ),
+        (
+            "version: 1\nlimits: {connections: many}",
+            "f:2: limits.connections: Expected a whole number from 1 to 1000000, not 'many'."
+        ),
+        (
+            "version: 1\ntimeouts: {soft: 5 s, hard: 5 s}",
+            "f:2: timeouts.soft: It is not less than 'timeouts.hard' (line 2), so it never counts."
+        ),
+        (
+            "version: 1\nlimits: 5",
+            "f:2: limits: Expected settings (connections, in-flight-per-origin, waiting-per-origin, keyed-content, request-head), not '5'."
+        ),
+        ("version: 1\n---\nversion: 1", "f:2: Another document begins here. A file holds one."),
+        (
+            "version: 1\nstore: {",
+            "f:3: It is no YAML at column 1: while parsing a flow node did not find expected node content."
+        ),
+        (
+            "version: 1\nroutes:\n  - {path: v1}",
+            "f:3: route 1: origin: It is missing. Name a URL such as 'https://api.example.com'.\nf:3: route 1: path: 'v1' does not begin with a slash."
+        ),
+        (
+            "version: 1\nroutes:\n  - {origin: \"ftp://a\"}",
+            "f:3: route 1: origin: 'ftp://a' is no http or https URI. Give an absolute URI such as 'https://a.example/x'."
+        ),
+        (
+            "version: 1\nroutes:\n  - {origin: \"https://a\"}\n  - {path: /x, origin: \"https://b\"}",
+            "f:4: route 2: No request can come to it: route 1 (line 3) comes first and takes them all."
+        ),
+        (
+            "version: 1\nroutes:\n  - {name: a, host: a, origin: \"https://a\"}\n  - {name: a, host: b, origin: \"https://b\"}",
+            "f:4: route 'a': name: Another route on line 3 has this name."
+        ),
+    ]) func theTopLevelIsChecked(_ yaml: String, _ expected: String) {
+        #expect(findings(yaml, file: "f").joined(separator: "\n") == expected)
+    }
+
+    @Test(arguments: [
+        ("{}", "1: It has no settings, so it decides nothing."),
+        ("{name: x, match: {url: \"/a\"}}", "1: It has no settings, so it decides nothing."),
+        ("{bypass: maybe}", "1: bypass: Expected true or false, not 'maybe'."),
+        (
+            "{frehsness: {}, bypass: true}",
+            "1: 'frehsness' is not known. Did you mean 'freshness'? Known are 'breaker', 'bypass', 'eager-refresh', 'freshness', 'guard', 'ignore', 'match', 'mode', 'name', 'normalize', 'stale', 'store', 'tags', 'timeouts', 'to-client', 'to-origin'."
+        ),
+        (
+            "{freshness: {lifetime: 1500 ms}}",
+            "1: freshness.lifetime: '1500 ms' is no whole number of seconds. RFC 9111 counts in seconds."
+        ),
+        ("{freshness: {lifetime: 200000 d}}", "1: freshness.lifetime: '200000 d' is too long. The limit is 36525 d."),
+        (
+            "{match: {url: []}, bypass: true}",
+            "1: match.url: The list is empty. Name a pattern, or leave the setting out."
+        ),
+        (
+            "{match: {method: []}, bypass: true}",
+            "1: match.method: The list is empty. Name methods, or leave the setting out."
+        ),
+        (
+            "{match: {url: x}, bypass: true}",
+            "1: match.url: 'x' is no pattern. Begin with a slash, or with a scheme and a host: 'https://a.example/**'."
+        ),
+        (
+            "{match: {url: \"/x?token=abc def\"}, bypass: true}",
+            "1: match.url: '/x?token=REDACTED' holds a space, a control or an octet outside ASCII. Percent-encode it, as it is in the requests."
+        ),
+        (
+            "{store: {smallest: 2 B, largest: 1 B}}",
+            "1: store.smallest: It is more than 'store.largest' (line 3), so nothing is stored."
+        ),
+        ("{store: {statuses: [200, 700]}}", "1: store.statuses: Expected a whole number from 200 to 599, not '700'."),
+        (
+            "{store: {content: any, methods: GET}}",
+            "1: store.content: It is about POST, which is not in 'store.methods' (line 3)."
+        ),
+        (
+            "{store: {per: {cookie: sid}}, ignore: {fields: [cookie]}}",
+            "1: store.per: It goes by 'Cookie', which 'ignore.fields' (line 3) leaves out."
+        ),
+        ("{bypass: true, tags: [a]}", "1: tags: It never counts beside 'bypass' (line 3): nothing is stored."),
+        (
+            "{mode: online, stale: {normal: 1 d}}",
+            "1: stale.normal: It never counts beside 'online' in 'mode' (line 3): what is stale is not used there."
+        ),
+        (
+            "{ignore: {parameters: [utm_source]}, normalize: {drop-parameters: [tracking]}}",
+            "1: ignore.parameters: 'utm_source' is dropped by 'utm_*' in 'normalize.drop-parameters' (line 3) before it could be sent."
+        ),
+        (
+            "{match: {content-type: image/*}, bypass: true}",
+            "1: bypass: It counts before there is a response, and this rule asks for its 'match.content-type' (line 3). Move it into a rule without."
+        ),
+        (
+            "{match: {content-type: image}, tags: [a]}",
+            "1: match.content-type: 'image' is no media type such as 'image/png' or 'image/*'."
+        ),
+        (
+            "{breaker: {failures: 2}}",
+            "1: breaker: In a rule it is on or off. How breakers work is said at the file's top level."
+        ),
+        (
+            "{to-origin: {set: {Authorization: Bearer abc}}}",
+            "1: to-origin.set: 'Authorization' is a secret by its name, and this file is no place for it. Write '{env: NAME}' or '{file: PATH}'."
+        ),
+        (
+            "{to-origin: {set: {Host: a}}}",
+            "1: to-origin.set: 'Host' cannot be set: it is the cache's own, or the connection's."
+        ),
+        (
+            "{to-client: {set: {Cache-Status: a}}}",
+            "1: to-client.set: 'Cache-Status' cannot be set: it is the cache's own, or the connection's."
+        ),
+        (
+            "{to-origin: {remove: [Content-Length]}}",
+            "1: to-origin.remove: 'Content-Length' cannot be removed: it frames the message, or names its target."
+        ),
+        (
+            "{to-origin: {set: {X-Key: {env: NONE}}}}",
+            "1: to-origin.set: 'X-Key': The environment has no variable 'NONE'. Set it, or leave the field out."
+        ),
+        (
+            "{to-origin: {set: {X-Key: {env: BAD}}}}",
+            "1: to-origin.set: 'X-Key': The value of the variable 'BAD' cannot be sent in a field: it holds a control character, or a space at an end."
+        ),
+        (
+            "{to-origin: {set: {X-Key: {file: no/such}}}}",
+            "1: to-origin.set: 'X-Key': The file 'no/such' does not exist."
+        ),
+        (
+            "{to-origin: {set: {X-Key: {enw: hunter2}}}}",
+            "1: to-origin.set: The value of 'X-Key' is not understood. Write a text, '{env: NAME}' or '{file: PATH}'."
+        ),
+        (
+            "{timeouts: {soft: 2 s, hard: 1 s}}",
+            "1: timeouts.soft: It is not less than 'timeouts.hard' (line 3), so it never counts."
+        ),
+        (
+            "{stale: {despite: [no-store]}}",
+            "1: stale.despite: Expected no-cache, must-revalidate, proxy-revalidate or s-maxage, not 'no-store'."
+        ),
+        ("{tags: {a: b}}", "1: tags: Expected tags, or a list of such, not a mapping."),
+        ("{eager-refresh: 2}", "1: eager-refresh: Expected a number from 0 to 1, not '2'."),
+    ]) func aRuleIsChecked(_ rule: String, _ expected: String) {
+        let found = findings("version: 1\nrules:\n- \(rule)", file: "f", environment: ["BAD": "hunter2\n"])
+        let name = rule.contains("name: x") ? "rule 'x'" : "rule 1"
+        #expect(found == ["f:3: \(name)\(expected.dropFirst())"])
+        #expect(!found.joined().contains("hunter2"))
+    }
+
+    @Test func allIsReportedInTheOrderOfItsLines() {
+        let found = findings(
+            """
+            version: 1
+            rules:
+              - name: a
+                bypass: 5
+                match: {url: nothing}
+              - name: a
+                freshness: {lifetime: 5}
+              - tag: [x]
+            mode: 5
+            """
+        )
+        #expect(found.map { String($0.prefix(7)) } == ["line 4:", "line 6:", "line 7:", "line 8:", "line 9:"])
+    }
+
+    @Test func rulesThatNeverCountAreFound() {
+        let found = findings(
+            """
+            version: 1
+            rules:
+              - {name: all, match: {url: "https://a.example/**"}, tags: [a], bypass: false}
+              - {name: dead, match: {url: ["https://a.example/x/**", "https://a.example/y?*"], method: GET}, tags: [b]}
+              - {name: alive, match: {url: "https://a.example/x/**"}, tags: [b], mode: offline}
+              - {name: other port, match: {url: "https://a.example:1/**"}, tags: [b]}
+              - {name: dead by two, match: {url: "https://a.example/x/*"}, tags: [b], mode: online}
+            """
+        )
+        #expect(
+            found == [
+                "line 4: rule 'dead': It can never count: rule 'all' (line 3) comes first, matches all that it matches, and decides all its settings. Move it up, or remove it.",
+                "line 7: rule 'dead by two': It can never count: rule 'all' (line 3) and rule 'alive' (line 5) come first, match all that it matches, and decide all its settings. Move it up, or remove it.",
+            ]
+        )
+    }
+}
+
+@Suite struct HostileFileTests {
+    @Test func aBillionLaughsAreCounted() {
+        var yaml = "version: 1\nx0: &x0 [lol, lol, lol, lol, lol, lol, lol, lol, lol]\n"
+        for level in 1...9 {
+            let list = Array(repeating: "*x\(level - 1)", count: 9).joined(separator: ", ")
+            yaml += "x\(level): &x\(level) [\(list)]\n"
+        }
+        #expect(findings(yaml).first?.contains("more than 1000000 values") == true)
+    }
+
+    /// The parser compares keys: each doubling would be walked through in there.
+    @Test(arguments: [
+        "? *x60\n: 1\n", "? [*x60]\n: 1\n", "*x60 : 1\n", "y: {[*x60]: 1}\n", "y: {{a: *x60} : 1}\n",
+        "y: {? *x60 : 1}\n", "y: {*x60 : 1}\n", "y: [*x60 : 1]\n", "y: {? [*x60] : 1}\n", "y: {?*x60 : 1}\n",
+    ])
+    func aBombInAKeyIsNotWalkedThrough(_ key: String) {
+        var yaml = "version: 1\nx0: &x0 [lol]\n"
+        for level in 1...60 { yaml += "x\(level): &x\(level) [*x\(level - 1), *x\(level - 1)]\n" }
+        #expect(findings(yaml + key).first?.contains("Beside aliases a key is a plain text") == true)
+    }
+
+    @Test(arguments: ["[", "{a: ", "- ", "? ", "{? ", "[{"]) func depthIsBounded(_ opening: String) {
+        let yaml = "version: 1\nx:\n  " + String(repeating: opening, count: 20_000)
+        #expect(!findings(yaml).isEmpty)
+    }
+
+    @Test func listsAreNotReadDeeperThanAnybodyWrites() {
+        let yaml = "version: 1\ntags: " + String(repeating: "[", count: 200) + String(repeating: "]", count: 200)
+        #expect(findings(yaml) == ["line 2: Lists and mappings are more than 32 deep."])
+    }
+
+    @Test func octetsAtRandomAreRefusedInWords() {
+        var numbers = Numbers(seed: 3)
+        let parts = LoadingTests.whole.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+        for _ in 0..<300 {
+            var damaged = parts
+            for _ in 0..<3 {
+                let place = Int(numbers.next() >> 33) % damaged.count
+                damaged[place] = numbers.pick([
+                    "", "{", "]", ":", "\n", "&a", "*a", "\u{0}", "'", "\"", "- ", "9", parts[place] + parts[place],
+                ])
+            }
+            let found = findings(damaged.joined(separator: " "), environment: ["API_KEY": "hunter2"])
+            for finding in found { #expect(!finding.contains("hunter2") && !finding.hasPrefix("another error")) }
+        }
+    }
+}

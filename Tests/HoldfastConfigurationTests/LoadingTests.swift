@@ -1,0 +1,181 @@
+import Foundation
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import Testing
+
+@testable import HoldfastConfiguration
+
+@Suite struct LoadingTests {
+    static let whole = """
+        version: 1
+        listen: 127.0.0.1:8080
+        mode: automatic
+        store: {path: api.store, budget: 10 GiB, memory: 64 MiB, largest-resident-body: 256 KiB, secure-delete: false, keep-offline-copies: true,
+                quotas: {tags: {images: 1 GiB}, origins: {"https://api.example.com": 2 GiB}, each-origin: 1 GiB}}
+        limits: {connections: 10000, in-flight-per-origin: 256, waiting-per-origin: 4096, keyed-content: 1 MiB, request-head: 64 KiB}
+        timeouts: {soft: 2 s, hard: 60 s}
+        breaker: {failures: 3, first-probe: 500 ms, longest-pause: 30 s}
+        guard: {empty: true, other-media-type: true, smallest-json-share: 0.5}
+        eager-refresh: 0.8
+        failure-throttle: 1 s
+        routes:
+          - {name: api, host: api.local, path: /v1, origin: "https://api.example.com/v1", preserve-host: false, mode: preferStored}
+        rules:
+          - name: catalogue
+            match: {url: "https://api.example.com/catalogue/**", method: [GET, HEAD, POST]}
+            freshness: {lifetime: 5 m, default: 1 h, errors: 30 s}
+            stale: {while-revalidate: 1 m, normal: unlimited, on-error: 1 d, offline: 7 d, despite: [must-revalidate]}
+            mode: preferStored
+            ignore: {parameters: [session, "cache_*"], fields: [User-Agent], directives: [no-store, private]}
+            normalize: {sort-parameters: true, drop-parameters: [tracking, foo], accept-encoding: true}
+            tags: [catalogue]
+            store: {methods: [GET, POST], statuses: [200, 404], largest: 10 MiB, smallest: 1 B, content: graphql, per: {cookie: sid}, pin: true}
+            to-origin: {set: {X-Api-Key: {env: API_KEY}, X-Plain: text}, remove: [Referer]}
+            to-client: {set: {X-Served-By: holdfast}, remove: [Server]}
+            guard: off
+            eager-refresh: 0.8
+            timeouts: {soft: 500 ms, hard: 10 s}
+            breaker: off
+        """
+
+    @Test func everySettingIsRead() throws {
+        let configuration = try Configuration(yaml: Self.whole, environment: ["API_KEY": "hunter2"])
+        #expect(configuration.listen == "127.0.0.1:8080" && configuration.mode == .automatic)
+        #expect(configuration.store.path == "api.store" && configuration.store.budget == 10 << 30)
+        #expect(configuration.store.memory == 64 << 20 && configuration.store.maximumResidentBody == 256 << 10)
+        #expect(configuration.store.securelyDeletes == false && configuration.store.keepsOfflineCopies == true)
+        #expect(configuration.store.tagQuotas == ["images": 1 << 30])
+        #expect(configuration.store.originQuotas == ["https://api.example.com": 2 << 30])
+        #expect(configuration.store.eachOriginQuota == 1 << 30)
+        #expect(configuration.limits.connections == 10_000 && configuration.limits.requestHead == 64 << 10)
+        #expect(configuration.options.softTimeout == .seconds(2) && configuration.options.eagerRefresh == 0.8)
+        #expect(configuration.options.goodDataGuard?.minimumJSONShare == 0.5)
+        #expect(configuration.routes.map(\.origin) == ["https://api.example.com/v1"])
+        let settings = configuration.rules.rules(for: request("https://api.example.com/catalogue/1")).settings
+        #expect(settings.overrides.lifetime == 300 && settings.overrides.errorLifetime == 30)
+        #expect(settings.overrides.maximumStaleness == nil && settings.overrides.staleIfError == 86_400)
+        #expect(settings.overrides.staleDespite == .mustRevalidate)
+        #expect(settings.overrides.ignoredDirectives == [.noStore, .private])
+        #expect(settings.overrides.ignoredFields == ["user-agent"] && settings.ignoredFields == [.userAgent])
+        #expect(settings.overrides.statuses == [200, 404] && settings.methods == [.get, .post])
+        #expect(settings.target.droppedParameters == RuleSettings.trackingParameters + ["foo"])
+        #expect(settings.target.sortsParameters && settings.normalizesAcceptEncoding && settings.isPinned)
+        #expect(settings.keyedContent == .graphQL && settings.principal == .cookie("sid"))
+        #expect(settings.requestFields.set[HTTPField.Name("X-Api-Key") ?? .accept] == "hunter2")
+        #expect(settings.responseFields.removed == [.server] && settings.goodDataGuard == .off)
+        #expect(settings.softTimeout == .value(.milliseconds(500)) && !settings.usesBreaker)
+        let decided = configuration.rules.decisions(
+            for: request("https://api.example.com/catalogue/1"),
+            contentType: nil
+        )
+        #expect(decided.count == Setting.all.count - 1, "all but 'bypass'")
+    }
+
+    @Test func secretsAreInNoTextOfAnyKind() throws {
+        let configuration = try Configuration(yaml: Self.whole, environment: ["API_KEY": "hunter2"])
+        let request = request("https://api.example.com/catalogue/1")
+        var dumped = ""
+        dump(configuration, to: &dumped)
+        dump(configuration.rules, to: &dumped)
+        dump(configuration.rules.rules(for: request).settings, to: &dumped)
+        let texts = [
+            dumped, "\(configuration)", String(reflecting: configuration), "\(configuration.effective)",
+            String(decoding: try JSONEncoder().encode(configuration.effective), as: UTF8.self),
+            "\(configuration.rules.decisions(for: request, contentType: nil))",
+            "\(configuration.rules.rules(for: request).settings)",
+            String(reflecting: configuration.rules.rules(for: request).settings),
+        ]
+        for text in texts { #expect(!text.contains("hunter2")) }
+        #expect(texts[3].contains("(from the environment: API_KEY)"))
+    }
+
+    @Test func valuesComeFromFilesBesideTheConfiguration() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("configuration-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try Data("s3cret\n".utf8).write(to: folder.appendingPathComponent("key.txt"))
+        let yaml = """
+            version: 1
+            rules:
+              - to-origin: {set: {X-Api-Key: {file: key.txt}}}
+            """
+        let file = folder.appendingPathComponent("holdfast.yaml")
+        try Data(yaml.utf8).write(to: file)
+        let rules = try Configuration(contentsOf: file.path).rules
+        let settings = rules.rules(for: request("https://a.example/")).settings
+        #expect(settings.requestFields.set[HTTPField.Name("X-Api-Key") ?? .accept] == "s3cret")
+        #expect(Self.error(contentsOf: folder.path) == "\(folder.path): The file is a folder.")
+        #expect(Self.error(contentsOf: folder.path + "/none") == "\(folder.path)/none: The file does not exist.")
+        try Data([0x76, 0xFF, 0xFE]).write(to: file)
+        #expect(Self.error(contentsOf: file.path) == "\(file.path): The file is not UTF-8.")
+        try Data(count: (16 << 20) + 1).write(to: file)
+        #expect(
+            Self.error(contentsOf: file.path) == "\(file.path): The file is too large. The limit is 16777216 octets."
+        )
+    }
+
+    private static func error(contentsOf path: String) -> String {
+        do {
+            _ = try Configuration(contentsOf: path)
+            return ""
+        } catch { return "\(error)" }
+    }
+
+    @Test func jsonIsYAML() throws {
+        let json = """
+            {"version": 1, "breaker": {"failures": 2}, "rules": [{"name": "a", "match": {"url": "/x", "method": ["GET"]},
+              "freshness": {"lifetime": "5 m"}, "breaker": "off", "normalize": {"sort-parameters": true}, "eager-refresh": 0.5}]}
+            """
+        let configuration = try Configuration(yaml: json)
+        let settings = configuration.rules.rules(for: request("https://a.example/x")).settings
+        #expect(settings.overrides.lifetime == 300 && !settings.usesBreaker && settings.eagerRefresh == .value(0.5))
+        #expect(configuration.options.breaker.failureThreshold == 2)
+    }
+
+    @Test func aliasesAreReadInTheirPlaces() throws {
+        let rules = try rules(
+            """
+              - match: {url: "/a"}
+                freshness: &life {lifetime: 5 m}
+              - match: {url: "https://[::1]:8080/b"}
+                freshness: *life
+            """
+        )
+        #expect(rules.rules(for: request("http://[::1]:8080/b")).settings.overrides.lifetime == nil)
+        #expect(rules.rules(for: request("https://[::1]:8080/b")).settings.overrides.lifetime == 300)
+    }
+
+    @Test func routesAreTakenInTheirOrder() throws {
+        let configuration = try Configuration(
+            yaml: """
+                version: 1
+                routes:
+                  - {name: one, host: "*.example.com", path: /v1, origin: "https://o.example/base", mode: preferStored}
+                  - {name: two, host: "api.local:8080", origin: "https://p.example"}
+                  - {name: three, path: /v1, origin: "https://q.example", mode: offline, preserve-host: true}
+                rules:
+                  - match: {url: "https://o.example/base/live/**"}
+                    mode: online
+                """
+        )
+        func taken(_ host: String?, _ path: String) -> String {
+            configuration.route(for: host, path: path).map { "\($0.route.name ?? "") \($0.rest)" } ?? "none"
+        }
+        #expect(taken("m.example.com", "/v1/x?y") == "one /x?y")
+        #expect(taken("M.Example.com:81", "/v1") == "one ")
+        #expect(taken("m.example.com", "/v1?y") == "one ?y")
+        #expect(taken("m.example.com", "/v10") == "none")
+        #expect(taken("m.example.com", "/v1/../x") == "one /../x")
+        #expect(taken("m.example.com", "/%761/x") == "none")
+        #expect(taken("a.m.example.com", "/v1/") == "three /")
+        #expect(taken(".example.com", "/v1/") == "three /")
+        #expect(taken("api.local:8080", "/any") == "two /any")
+        #expect(taken("api.local", "/any") == "none")
+        #expect(taken(nil, "/v1/x") == "three /x")
+        func mode(_ url: String) -> OfflineMode? { configuration.rules.rules(for: request(url)).settings.mode }
+        #expect(mode("https://o.example/base/x") == .preferStored && mode("https://o.example/base") == .preferStored)
+        #expect(mode("https://o.example/base/live/x") == .online && mode("http://o.example/basement") == nil)
+        #expect(mode("https://whatever.example:99/x") == .offline && mode("http://whatever.example/x") == nil)
+    }
+}
