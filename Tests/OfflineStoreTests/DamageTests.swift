@@ -152,6 +152,33 @@ import Testing
         try await store.close()
     }
 
+    /// Mutant: `StoreCore.withDatabase` without its second try.
+    @Test func readsGoOnWhileDatabasesAreSetAside() async throws {
+        let store = try await openStore(folder.store, clock: clock) { $0.memoryBudget = 0 }
+        let key = try cacheKey("/x")
+        let clock = clock
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<3 {
+                group.addTask {
+                    for _ in 0..<300 {
+                        let _: [String: Int] = try await store.objects(forKeys: ["a", "b"])
+                        let _: Int? = try await store.object(forKey: "a")
+                        _ = try await store.responses.lookup(key)
+                    }
+                }
+            }
+            group.addTask {
+                for round in 0..<8 {
+                    try await store.setObject(round, forKey: "a")
+                    try await store.store(draft(key, at: clock.now()), "x")
+                    try store.setAsideForTesting()
+                }
+            }
+            try await group.waitForAll()
+        }
+        try await store.close()
+    }
+
     @Test func flippedBitsInTheLogLoseItsTailAndNothingElse() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await store.store(draft(try cacheKey("/a"), at: clock.now()), "a")

@@ -62,6 +62,22 @@ final class StoreCore: Sendable {
         return database
     }
 
+    /// Does something with the live database, and once more with the one that took its place where it was set aside meanwhile.
+    ///
+    /// - Throws: ``StoreError`` with `closed` only when the store is.
+    func withDatabase<Result>(_ body: (StoreDatabase) throws -> Result) throws -> Result {
+        var database = try database()
+        while true {
+            do {
+                return try body(database)
+            } catch let error as StoreError where error.code == .closed {
+                let live = try self.database()
+                guard live !== database else { throw error }
+                database = live
+            }
+        }
+    }
+
     static let closed = StoreError(code: .closed, message: "The store has been closed. Open it again to go on.")
 
     var readOnlyError: StoreError {
@@ -76,8 +92,7 @@ final class StoreCore: Sendable {
 
     /// Reads with one of the reading connections, on the calling thread.
     func read<Result>(_ body: (Connection, StoreDatabase) throws -> Result) throws -> Result {
-        let database = try database()
-        return try read(database) { try body($0, database) }
+        try withDatabase { database in try read(database) { try body($0, database) } }
     }
 
     /// Reads from a database that need not be the live one any more.

@@ -215,7 +215,7 @@ extension CacheManager {
     private func large(_ record: EntryRecord, _ key: [UInt8]) async throws -> ResidentObject? {
         var record = record
         // A value that is replaced between finding it and reading the rest of it is looked for again.
-        for _ in 0..<4 {
+        for _ in 0..<64 {
             switch try await large(record) {
             case .found(let object): return object
             case .damaged: return nil

@@ -27,36 +27,38 @@ final class SQLiteResponseStore: ResponseStore {
 
     @concurrent
     func lookup(_ key: CacheKey) async throws -> [StoredResponse] {
-        let database = try core.database()
-        switch look(for: key, database.state) {
-        case .found(let responses): return responses
-        case .missing(let missing):
-            return try core.read(database) { connection in
-                try read(missing, EntryReading(core: core, database: database, connection: connection))
+        try core.withDatabase { database in
+            switch look(for: key, database.state) {
+            case .found(let responses): return responses
+            case .missing(let missing):
+                return try core.read(database) { connection in
+                    try read(missing, EntryReading(core: core, database: database, connection: connection))
+                }
             }
         }
     }
 
     /// The responses of some keys, in their order: what is in memory, and the rest from one snapshot.
     func responses(of keys: [CacheKey]) throws -> [[StoredResponse]] {
-        let database = try core.database()
-        var found: [[StoredResponse]] = []
-        found.reserveCapacity(keys.count)
-        var missing: [(index: Int, missing: Missing<CacheKey>)] = []
-        for key in keys {
-            switch look(for: key, database.state) {
-            case .found(let responses): found.append(responses)
-            case .missing(let one):
-                missing.append((found.count, one))
-                found.append([])
+        try core.withDatabase { database in
+            var found: [[StoredResponse]] = []
+            found.reserveCapacity(keys.count)
+            var missing: [(index: Int, missing: Missing<CacheKey>)] = []
+            for key in keys {
+                switch look(for: key, database.state) {
+                case .found(let responses): found.append(responses)
+                case .missing(let one):
+                    missing.append((found.count, one))
+                    found.append([])
+                }
             }
+            if missing.isEmpty { return found }
+            try core.read(database) { connection in
+                let reading = EntryReading(core: core, database: database, connection: connection)
+                for (index, missing) in missing { found[index] = try read(missing, reading) }
+            }
+            return found
         }
-        if missing.isEmpty { return found }
-        try core.read(database) { connection in
-            let reading = EntryReading(core: core, database: database, connection: connection)
-            for (index, missing) in missing { found[index] = try read(missing, reading) }
-        }
-        return found
     }
 
     /// What is not in memory, and what has to be known from before it is read.
@@ -111,36 +113,38 @@ final class SQLiteResponseStore: ResponseStore {
 
     /// The object of a key.
     func object(of key: [UInt8]) throws -> EntryReading.FoundObject {
-        let database = try core.database()
-        switch look(forObject: key, database.state) {
-        case .found(let object): return object
-        case .missing(let missing):
-            return try core.read(database) { connection in
-                try read(missing, EntryReading(core: core, database: database, connection: connection))
+        try core.withDatabase { database in
+            switch look(forObject: key, database.state) {
+            case .found(let object): return object
+            case .missing(let missing):
+                return try core.read(database) { connection in
+                    try read(missing, EntryReading(core: core, database: database, connection: connection))
+                }
             }
         }
     }
 
     /// The objects of some keys, in their order: what is in memory, and the rest from one snapshot.
     func objects(of keys: [[UInt8]]) throws -> [EntryReading.FoundObject] {
-        let database = try core.database()
-        var found: [EntryReading.FoundObject] = []
-        found.reserveCapacity(keys.count)
-        var missing: [(index: Int, missing: Missing<[UInt8]>)] = []
-        for key in keys {
-            switch look(forObject: key, database.state) {
-            case .found(let object): found.append(object)
-            case .missing(let one):
-                missing.append((found.count, one))
-                found.append(.none)
+        try core.withDatabase { database in
+            var found: [EntryReading.FoundObject] = []
+            found.reserveCapacity(keys.count)
+            var missing: [(index: Int, missing: Missing<[UInt8]>)] = []
+            for key in keys {
+                switch look(forObject: key, database.state) {
+                case .found(let object): found.append(object)
+                case .missing(let one):
+                    missing.append((found.count, one))
+                    found.append(.none)
+                }
             }
+            if missing.isEmpty { return found }
+            try core.read(database) { connection in
+                let reading = EntryReading(core: core, database: database, connection: connection)
+                for (index, missing) in missing { found[index] = try read(missing, reading) }
+            }
+            return found
         }
-        if missing.isEmpty { return found }
-        try core.read(database) { connection in
-            let reading = EntryReading(core: core, database: database, connection: connection)
-            for (index, missing) in missing { found[index] = try read(missing, reading) }
-        }
-        return found
     }
 
     private func look(forObject key: [UInt8], _ state: DatabaseState) -> Look<[UInt8], EntryReading.FoundObject> {
