@@ -11,7 +11,7 @@ struct HoldfastCommand: AsyncParsableCommand {
             Responses are kept in a store, a folder of your choice, by the rules of HTTP caching (RFC 9111), and answer when the origin \
             cannot be reached. Look into a store with 'cache-dump'.
             """,
-        subcommands: [Get.self, Serve.self, Explain.self, RulesCommand.self]
+        subcommands: [Get.self, Serve.self, Explain.self, Check.self, RulesCommand.self]
     )
 
     static func main() async {

@@ -14,30 +14,11 @@ struct HoldfastServeTests {
         signal: Int32 = SIGTERM,
         _ body: (Int) async throws -> Void
     ) async throws -> ChildProcess.Ending {
-        let pipe = Pipe()
-        let process = try ChildProcess(
-            Self.holdfast.url,
-            ["serve", "--origin", origin, "--listen", "127.0.0.1:0", "--store", store] + arguments,
-            output: pipe.fileHandleForWriting.fileDescriptor,
-            error: FileHandle.standardError.fileDescriptor
-        )
-        try pipe.fileHandleForWriting.close()
-        let output = OutputReader(pipe)
-        let ending = try await process.end {
-            let line = await output.firstLine()
-            #expect(line.wholeMatch(of: /holdfast listening on http:\/\/127\.0\.0\.1:\d+\n/) != nil)
-            let port = try #require(line.split(separator: ":").last.flatMap { Int($0.dropLast()) })
-            try await body(port)
-            kill(process.identifier, signal)
-        }
-        #expect(await output.rest() == "")
-        return ending
+        try await ServerProcess.with(["--origin", origin, "--store", store] + arguments, signal: signal, body)
     }
 
     private func get(_ path: String, at port: Int, _ fields: String = "") async throws -> String {
-        let connection = try LoopbackConnection(port: port)
-        connection.send("GET \(path) HTTP/1.1\r\nHost: gateway.test\r\n\(fields)Connection: close\r\n\r\n")
-        return await connection.readToEnd()
+        try await ServerProcess.get(path, at: port, fields)
     }
 
     @Test func whatIsStoredOutlivesOriginAndServer() async throws {

@@ -10,7 +10,9 @@ extension Configuration.Route {
     /// Octets are compared as they came: `/v1/../x` is below `/v1`, and `/%761` is not.
     func rest(of path: String, host requested: String?) -> Substring? {
         if let host {
-            guard let requested, Self.host(host, covers: requested.lowercased()) else { return nil }
+            guard let requested = requested?.lowercased() else { return nil }
+            // A client that names no port means the one of http. RFC 9110 §4.2.1
+            guard Self.host(host, covers: requested.hasPort ? requested : requested + ":80") else { return nil }
         }
         if self.path == "/" { return path.hasPrefix("/") ? path[...] : nil }
         guard path.utf8.starts(with: self.path.utf8) else { return nil }

@@ -1,4 +1,4 @@
 extension RuleSet {
-    /// Whether there are none, so that nothing need be asked.
-    public var isEmpty: Bool { rules.isEmpty }
+    /// Whether there are no rules and no routes with a mode, so that nothing need be asked.
+    public var isEmpty: Bool { compiled.entries.isEmpty }
 }

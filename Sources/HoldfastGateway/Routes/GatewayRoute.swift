@@ -1,3 +1,5 @@
+package import HTTPCacheSemantics
+
 /// Where clients ask, and where that is at the origin.
 ///
 /// Host and path tell whether a request goes this way. The path is taken from what the client asked for, and the origin's put in its place: with the path `/v1` and the origin
@@ -79,6 +81,14 @@ public struct GatewayRoute: Sendable, Hashable {
 
     /// Whether there are requests that it is not for.
     var isConditional: Bool { pattern != .any || !prefix.text.isEmpty }
+
+    /// Whether a request for a target at the origin may have come this way; several routes may be meant.
+    package func mayHaveAsked(for target: TargetURI) -> Bool {
+        guard target.scheme == origin.scheme, originPrefix.rest(of: target.path) != nil else { return false }
+        if preservesHost, pattern.includes(target) { return true }
+        // Also where the host is preserved: HTTP/1.0 knows requests without one.
+        return target.host == origin.host && target.port == origin.port
+    }
 
     var endpoint: OriginEndpoint {
         OriginEndpoint(isSecure: origin.scheme == "https", host: origin.host, port: origin.port)

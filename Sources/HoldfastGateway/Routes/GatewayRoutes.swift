@@ -85,6 +85,11 @@ public struct GatewayRoutes: Sendable {
         return nil
     }
 
+    /// The way of a request, for whoever wants to know beforehand: its route, and path and query at the origin.
+    package func way(authority: String?, target: String) -> (route: GatewayRoute, path: String)? {
+        choose(authority: authority, target: target).map { ($0.route, $0.path) }
+    }
+
     /// Where a request goes that is made already, whoever made it: no further than to one of the routes' origins.
     func endpoint(for target: TargetURI) -> OriginEndpoint? { endpoints.endpoint(for: target) }
 

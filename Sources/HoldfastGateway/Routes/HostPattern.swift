@@ -34,6 +34,21 @@ struct HostPattern: Sendable, Hashable {
         port = RequestedHost(authority).port
     }
 
+    /// Whether this is the pattern of a target's host, where that is the client's.
+    func includes(_ target: TargetURI) -> Bool {
+        switch name {
+        case .exact(let host): guard target.host == host else { return false }
+        case .label(let parent):
+            guard target.host.hasSuffix("." + parent),
+                !target.host.dropLast(parent.utf8.count + 1).contains("."),
+                target.host.utf8.count > parent.utf8.count + 1
+            else { return false }
+        case .any: break
+        }
+        // A client that names no port means 80, and its request to an https origin then has that scheme's.
+        return port == nil || port == target.port || port == 80 && target.port == (target.scheme == "https" ? 443 : 80)
+    }
+
     /// Whether requests to a port may be meant.
     ///
     /// - Parameter standard: the port of those that name none.

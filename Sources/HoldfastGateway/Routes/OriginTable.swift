@@ -13,14 +13,8 @@ struct OriginTable: Sendable {
 
         /// Whether a request may be of this entry's route.
         func includes(_ target: TargetURI) -> Bool {
-            let standard: UInt16 = target.scheme == "https" ? 443 : 80
-            return target.scheme == route.origin.scheme && includes(port: target.port, standard)
+            target.scheme == route.origin.scheme && pattern.includes(target)
                 && route.originPrefix.rest(of: target.path) != nil
-        }
-
-        /// A client that names no port means 80, and its request to an https origin then has that scheme's.
-        private func includes(port: UInt16, _ standard: UInt16) -> Bool {
-            pattern.port == nil || pattern.port == port || pattern.port == 80 && port == standard
         }
 
         /// Whether all requests that are of another entry's route look like this one's.

@@ -1,0 +1,175 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import Holdfast
+import HoldfastGateway
+
+/// What cannot be answered when no origin may be asked: a directive forbids stale use and no rule lifts that, so a gateway answers 504. RFC 9111 §4.2.4
+struct OfflineAnswers {
+    /// One route.
+    struct Route: Encodable {
+        /// What messages call it.
+        var route: String
+        var origin: String
+        /// Directives with which responses are refused once they are stale, wherever no rule of ``lifting`` matches.
+        var forbidding: [String]
+        /// Rules that lift directives for some of the route's targets, or for others' only.
+        var lifting: [Lifting]
+        /// What is stored; `nil` where no store was examined.
+        var stored: Stored?
+    }
+
+    /// A rule that lifts directives where it matches.
+    struct Lifting: Encodable {
+        var rule: String
+        var directives: [String]
+    }
+
+    /// What is stored for a route.
+    struct Stored: Encodable {
+        var responses = 0
+        var refused = 0
+        /// How many are refused by each directive.
+        var refusedBy: [String: Int] = [:]
+        /// Some of those that are refused; their secrets replaced.
+        var examples: [String] = []
+
+        static let exampleLimit = 5
+    }
+
+    private(set) var routes: [Route]
+    /// What is stored and goes no route's way; `nil` where no store was examined, or there is nothing of that kind.
+    private(set) var others: Stored?
+    private let gateway: [GatewayRoute]
+    private let rules: RuleSet
+
+    private static let directives: [(PolicyOverrides.Directives, String)] = [
+        (.mustRevalidate, "must-revalidate"), (.proxyRevalidate, "proxy-revalidate"), (.noCache, "no-cache"),
+        (.sMaxage, "s-maxage"),
+    ]
+
+    /// What rules say, whatever is stored.
+    ///
+    /// - Parameter gateway: its routes; none for a library, which is a private cache.
+    init(_ gateway: [GatewayRoute], _ rules: RuleSet) {
+        self.gateway = gateway
+        self.rules = rules
+        routes = gateway.enumerated().map { index, route in
+            let lifted = Self.lifted(on: route, rules)
+            let rest = Self.directives.filter { !lifted.contains($0.0) }
+            let lifting = rules.rules.enumerated().compactMap { index, rule -> Lifting? in
+                let settings = rule.settings
+                let lifted = (settings.stale.despite ?? []).union(settings.ignore.directives ?? [])
+                let names = rest.filter { lifted.contains($0.0) }.map(\.1)
+                return names.isEmpty ? nil : Lifting(rule: rule.name ?? "rule \(index + 1)", directives: names)
+            }
+            return Route(
+                route: route.name ?? "route \(index + 1)",
+                origin: "\(route.origin.scheme)://\(route.origin.authority)\(route.origin.pathPrefix)",
+                forbidding: rest.map(\.1),
+                lifting: lifting
+            )
+        }
+    }
+
+    /// What is lifted for a target on a route that nobody has thought of: by rules that are about all of it.
+    private static func lifted(on route: GatewayRoute, _ rules: RuleSet) -> PolicyOverrides.Directives {
+        let authority = route.preservesHost ? route.host?.replacing("*.", with: "holdfast-check.") : nil
+        var lifted = PolicyOverrides.Directives(rawValue: .max)
+        for path in ["/holdfast-check", "/holdfast-check/holdfast-check"] {
+            let request = HTTPRequest(
+                method: .get,
+                scheme: route.origin.scheme,
+                authority: authority ?? route.origin.authority,
+                path: route.origin.pathPrefix + path
+            )
+            let overrides = rules.rules(for: request).overrides(forContentType: nil)
+            lifted.formIntersection(overrides.staleDespite.union(overrides.ignoredDirectives))
+        }
+        return lifted
+    }
+
+    /// Counts what is stored.
+    ///
+    /// - Throws: `StoreError`
+    mutating func count(_ store: CacheManager) async throws {
+        var counts = Array(repeating: Stored(), count: routes.count)
+        var others = Stored()
+        for try await entry in store.entries(.response) {
+            guard case .response(let key)? = entry.key, let response = try await store.response(of: entry) else {
+                continue
+            }
+            let components = key.components
+            let request = HTTPRequest(
+                method: components.method,
+                scheme: components.target.scheme,
+                authority: components.target.authority,
+                path: components.target.requestTarget
+            )
+            // What a rule stores for one principal is a private cache's.
+            var policy = CachePolicy(kind: gateway.isEmpty || entry.partition == .principal ? .private : .shared)
+            policy.overriding = rules.rules(for: request)
+            let refused: String? =
+                if case .forbidden(let name) = policy.staleUse(of: response.head) { name } else { nil }
+            if let index = gateway.firstIndex(where: { $0.mayHaveAsked(for: components.target) }) {
+                counts[index].add(refused, entry.redactedURI)
+            } else {
+                others.add(refused, entry.redactedURI)
+            }
+        }
+        for index in routes.indices { routes[index].stored = counts[index] }
+        if others.responses > 0 || gateway.isEmpty { self.others = others }
+    }
+
+    /// For people.
+    var lines: [String] {
+        guard !routes.isEmpty || others != nil else { return [] }
+        var lines = ["Offline: what is stored answers while it is fresh, and stale where no directive forbids that."]
+        for route in routes {
+            let name = route.route
+            if route.forbidding.isEmpty {
+                lines.append("  \(name): rules lift all that forbids stale use")
+            } else {
+                let rules = route.lifting.map { "rule '\($0.rule)' lifts \(Self.list($0.directives)) where it matches" }
+                lines.append(
+                    "  \(name): \(Self.list(route.forbidding)) make 504 of a stale response"
+                        + (rules.isEmpty ? "" : "; " + rules.joined(separator: "; "))
+                )
+            }
+            if let stored = route.stored { lines += stored.lines(name) }
+        }
+        if let others { lines += others.lines(routes.isEmpty ? "stored" : "no route") }
+        return lines
+    }
+
+    private static func list(_ names: [String]) -> String {
+        guard let last = names.last, names.count > 1 else { return names.first ?? "" }
+        return names.dropLast().joined(separator: ", ") + " and " + last
+    }
+}
+
+extension OfflineAnswers.Stored {
+    fileprivate mutating func add(_ directive: String?, _ uri: String?) {
+        responses += 1
+        guard let directive else { return }
+        refused += 1
+        refusedBy[directive, default: 0] += 1
+        if let uri, examples.count < Self.exampleLimit { examples.append("\(uri) (\(directive))") }
+    }
+
+    /// `api: 12 of 340 stored responses answer 504 offline: 9 by must-revalidate, 3 by s-maxage`, and examples.
+    fileprivate func lines(_ name: String) -> [String] {
+        guard refused > 0 else { return ["  \(name): none of \(responses) stored responses answers 504 offline"] }
+        let reasons = refusedBy.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        return [
+            "  \(name): \(refused) of \(responses) stored responses answer 504 offline: "
+                + reasons.map { "\($0.value) by \($0.key)" }.joined(separator: ", ")
+        ] + examples.map { "    \($0)" }
+    }
+}
+
+extension OfflineAnswers: Encodable {
+    private enum CodingKeys: String, CodingKey {
+        case routes, others
+    }
+}

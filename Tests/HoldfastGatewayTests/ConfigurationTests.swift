@@ -1,0 +1,116 @@
+import HTTPCache
+import HoldfastConfiguration
+import HoldfastGateway
+import Testing
+
+@Suite("A gateway as a file says")
+struct ConfigurationTests {
+    @Test func takesAddressRoutesAndLimits() throws {
+        let file = try HoldfastConfiguration.Configuration(
+            yaml: """
+                version: 1
+                listen: "[::1]:8123"
+                limits: {connections: 7, keyed-content: 2 KiB, request-head: 4 KiB}
+                routes:
+                  - {name: api, host: api.local, path: /v1, origin: "https://api.example.com/v2"}
+                  - {origin: "http://127.0.0.1:9", preserve-host: true}
+                """
+        )
+        let gateway = try GatewayConfiguration(file)
+        #expect(gateway.host == "::1" && gateway.port == 8123)
+        #expect(gateway.maximumConnections == 7 && gateway.keyedContentLimit == 2 << 10)
+        #expect(gateway.messageLimits.fieldBlock == 4 << 10 && gateway.messageLimits.startLine == 4 << 10)
+        let routes = gateway.routes.routes
+        #expect(routes.map(\.name) == ["api", nil] && routes.map(\.host) == ["api.local", nil])
+        #expect(routes.map(\.path) == ["/v1", "/"] && routes.map(\.preservesHost) == [false, true])
+        #expect(routes.map(\.origin.authority) == ["api.example.com", "127.0.0.1:9"])
+    }
+
+    @Test func whatTheFileDoesNotSayIsAsByDefault() throws {
+        let gateway = try GatewayConfiguration(
+            HoldfastConfiguration.Configuration(yaml: "version: 1\nroutes: [{origin: \"http://a.example\"}]")
+        )
+        #expect(gateway.host == "127.0.0.1" && gateway.port == 8080 && gateway.maximumConnections == 10_000)
+        #expect(gateway.messageLimits == MessageLimits() && gateway.keyedContentLimit == 1 << 20)
+    }
+
+    @Test func whatIsNamedGoesBeforeTheFile() throws {
+        let file = try HoldfastConfiguration.Configuration(yaml: "version: 1\nlisten: 127.0.0.1:9")
+        let gateway = try GatewayConfiguration(
+            file,
+            routes: GatewayRoutes(origin: GatewayOrigin("http://b.example")),
+            listen: ListenAddress("0.0.0.0:1")
+        )
+        #expect(gateway.host == "0.0.0.0" && gateway.port == 1)
+        #expect(gateway.routes.routes.map(\.origin.host) == ["b.example"])
+    }
+
+    @Test func routesThatCannotBeUsedAreFindings() throws {
+        let file = HoldfastConfiguration.Configuration()
+        let none = #expect(throws: ConfigurationError.self) { try GatewayConfiguration(file) }
+        #expect(none?.findings.map(\.setting) == ["routes"])
+        var wrong = HoldfastConfiguration.Configuration()
+        wrong.file = "a.yaml"
+        wrong.routes = [
+            .init(name: "x", host: "a b", origin: "http://a.example", line: 3),
+            .init(origin: "ftp://a.example", line: 4),
+        ]
+        let error = #expect(throws: ConfigurationError.self) { try GatewayConfiguration(wrong) }
+        #expect(error?.findings.map(\.subject) == ["route 'x'", "route 2"])
+        #expect(error?.description.contains("a.yaml:4: route 2: origin: ") == true)
+        wrong.routes = [
+            .init(path: "/x", origin: "http://a.example", preservesHost: true),
+            .init(path: "/y", origin: "http://b.example", preservesHost: true, line: 5),
+        ]
+        let twins = #expect(throws: ConfigurationError.self) { try GatewayConfiguration(wrong) }
+        #expect(twins?.findings.map(\.line) == [5])
+    }
+
+    /// `holdfast explain` asks the one, requests go by the other.
+    @Test("The file's routes and the gateway's tell the same way of a request") func agree() throws {
+        let routes: [HoldfastConfiguration.Configuration.Route] = [
+            .init(name: "a", host: "api.local", path: "/v1", origin: "http://one.example/api"),
+            .init(name: "b", host: "API.local:8080", origin: "http://two.example"),
+            .init(name: "c", host: "*.wild.local", path: "/a/b", origin: "http://three.example"),
+            .init(name: "d", host: "[::1]", origin: "http://four.example"),
+            .init(name: "e", host: "*.wild.local:81", origin: "http://five.example"),
+            .init(name: "f", host: "plain.local:80", origin: "http://six.example"),
+            .init(name: "g", path: "/shared", origin: "http://seven.example"),
+        ]
+        var file = HoldfastConfiguration.Configuration()
+        file.routes = routes
+        let gateway = try GatewayRoutes(routes)
+        for host in [
+            "api.local", "API.Local:8080", "api.local:81", "x.wild.local", "x.wild.local:81", "x.y.wild.local",
+            "wild.local",
+            ".wild.local", "[::1]", "[::1]:9", "plain.local", "plain.local:80", "plain.local:81", "else", nil,
+        ] {
+            for path in ["/", "/v1", "/v1?x", "/v10", "/v1/../a", "/a/b/c?d", "/a/b", "/shared/x", "/shared?x"] {
+                let told = file.route(for: host, path: path)
+                let taken = gateway.way(authority: host, target: path)
+                #expect(told?.route.name == taken?.route.name, "\(host ?? "none") \(path)")
+            }
+        }
+    }
+
+    @Test("The same rule from a file and as Swift values: the second request is a hit", arguments: [true, false])
+    func addsFreshness(isFromFile: Bool) async throws {
+        var settings = RuleSettings()
+        settings.freshness.lifetime = .seconds(300)
+        let rules =
+            try isFromFile
+            ? HoldfastConfiguration.Configuration(
+                yaml: "version: 1\nrules: [{match: {url: /a}, freshness: {lifetime: 5 m}}]"
+            ).rules : RuleSet([Rule(matching: .init(urls: ["/a"]), settings: settings)])
+        try await RawOrigin.with([.ok("one"), .ok("two"), .ok("three")]) { origin in
+            try await RunningGateway.with(origin: origin.url, rules: rules) { gateway in
+                _ = try await gateway.get("/a")
+                let second = try await gateway.get("/a")
+                #expect(second.text == "one" && second["Cache-Status"] == "holdfast; hit; ttl=300")
+                _ = try await gateway.get("/b")
+                let other = try await gateway.get("/b")
+                #expect(other.text == "three")
+            }
+        }
+    }
+}
