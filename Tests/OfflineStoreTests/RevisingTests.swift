@@ -283,6 +283,27 @@ import Testing
         #expect(try await isWhole())
     }
 
+    @Test func aFullStoreStaysWithinItsBudgetAndKeepsNearlyAll() async throws {
+        let budget = CacheManager.Configuration.minimumBudget
+        let store = try await openStore(folder.store, clock: clock, budget: budget)
+        for index in 0..<600 {
+            try await store.store(draft(try cacheKey("/\(index)?session=\(index)"), at: clock.now()), [pattern(10_000)])
+        }
+        try await store.settle()
+        let before = try await store.statistics().responses
+        #expect(before < 600)
+        let summary = try await store.reviseResponses(Self.withoutQuery)
+        let statistics = try await store.statistics()
+        #expect(
+            summary.superseded == 0 && statistics.responses > before * 3 / 4,
+            "\(statistics.responses) of \(before)"
+        )
+        #expect(statistics.databaseBytes + statistics.logBytes <= budget)
+        try await store.close()
+        #expect(try await isWhole())
+        #expect(try rows(with: "session") == 0)
+    }
+
     @Test func anOriginsQuotaCountsWhatCameToIt() async throws {
         let store = try await openStore(folder.store, clock: clock) { $0.quotas = [.everyOrigin(bytes: 1 << 20)] }
         let (old, new) = (

@@ -45,7 +45,9 @@ extension CacheManager {
         var summary = RevisionSummary()
         var cursor = Int64.min
         while true {
-            let page = try core.read(database) { try Self.page($0, after: cursor, through: last) }
+            let page = try core.read(database) {
+                try Self.page($0, after: cursor, through: last, database.state.limits)
+            }
             guard let end = page.ids.last else { break }
             cursor = end
             summary = summary + (try await revise(page.ids, bytes: page.octets, in: database, revising))
@@ -76,12 +78,13 @@ extension CacheManager {
     private static func page(
         _ connection: Connection,
         after cursor: Int64,
-        through last: Int64
+        through last: Int64,
+        _ limits: StoreLimits
     ) throws -> (ids: [Int64], octets: Int) {
         let statement = try connection.prepare(
             """
             SELECT id, length(head) + length(key) + length(variant) FROM entry NOT INDEXED
-            WHERE id > ?1 AND id <= ?2 AND kind = 0 ORDER BY id LIMIT \(StoreLimits.revisionCount)
+            WHERE id > ?1 AND id <= ?2 AND kind = 0 ORDER BY id LIMIT \(limits.batch)
             """
         )
         defer { statement.reset() }
@@ -89,18 +92,15 @@ extension CacheManager {
         statement.bind(2, last)
         var ids: [Int64] = []
         var octets = 0
-        while octets < StoreLimits.revisionOctets, try statement.step() {
+        while octets < limits.transaction, try statement.step() {
             ids.append(statement.integer(0))
-            // The row, and the pages of three indexes that it leaves and comes to.
-            octets += Int(statement.integer(1)) + 4 * Int(StoreLimits.pageSize)
+            octets += Int(statement.integer(1)) + StoreLimits.revisionOctets
         }
         return (ids, octets)
     }
 }
 
 extension StoreLimits {
-    /// Responses that one transaction revises at most.
-    fileprivate static let revisionCount = 256
-    /// What it writes to the log at most, about, and one row more.
-    fileprivate static let revisionOctets = 4 << 20
+    /// What revising a response brings to the log beside its row, about: pages of the indexes that it leaves and comes to.
+    fileprivate static let revisionOctets = 4 * Int(pageSize)
 }

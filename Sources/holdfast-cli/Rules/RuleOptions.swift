@@ -41,18 +41,6 @@ struct RuleOptions: ParsableArguments {
         }
     }
 
-    /// Reads a configuration; all that is wrong with it goes to standard error, one line for each.
-    ///
-    /// - Throws: `ExitCode` 1: a file is no command line, so it is not 64.
-    static func configuration(_ path: String) throws -> HoldfastConfiguration.Configuration {
-        do {
-            return try HoldfastConfiguration.Configuration(contentsOf: path)
-        } catch let error as ConfigurationError {
-            for finding in error.findings { StandardStream.error.line("\(finding)") }
-            throw ExitCode.failure
-        }
-    }
-
     /// Opens the store for reading alone, and closes it when `body` is done. There has to be one.
     func reading<Result>(_ body: (CacheManager) async throws -> Result) async throws -> Result {
         try await Self.using(try await CacheManager.openReadOnly(at: store), body)

@@ -31,7 +31,7 @@ struct RulesApply: AsyncParsableCommand {
     @OptionGroup var options: RuleOptions
 
     func run() async throws {
-        let configuration = try RuleOptions.configuration(new)
+        let configuration = try ConfigurationFile.read(new)
         do {
             let summary = try await apply(configuration)
             switch options.format {

@@ -25,7 +25,7 @@ struct RulesDiff: AsyncParsableCommand {
             The exit status is 0 when it could be counted, 1 when not, 64 when the command line is wrong.
 
             JSON: one object for each rule, with the keys kind (rule), rule, in (old or new: whose rule it is), line, keys, lifetimes, stalenesses, passedBy, untold and examples; \
-            then one with the kind summary. Rule and line are missing where no rule decides.
+            then one with the kind summary, with examined, changed, superseded (those that give way under their new key), damaged, and the same counts. Rule and line are missing where no rule decides.
 
             EXAMPLE
               holdfast rules diff holdfast.yaml new.yaml --store api.store
@@ -50,7 +50,7 @@ struct RulesDiff: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let (old, new) = (try RuleOptions.configuration(old), try RuleOptions.configuration(new))
+        let (old, new) = (try ConfigurationFile.read(old), try ConfigurationFile.read(new))
         do {
             var comparison = RuleComparison(old: old, new: new, policy: options.policy(new), exampleLimit: examples)
             try await options.reading { store in
