@@ -56,7 +56,7 @@ struct Wording {
 extension RuleDecision {
     /// `rule 'catalogue', line 12`, for people.
     package var place: String {
-        let name = rule.hasPrefix("rule ") ? rule : "rule '\(rule)'"
+        let name = rule.hasPrefix("rule ") || rule.hasPrefix("route ") ? rule : "rule '\(rule)'"
         return line.map { "\(name), line \($0)" } ?? name
     }
 }

@@ -2,8 +2,9 @@ import ArgumentParser
 import CommandLineSupport
 import Foundation
 import Holdfast
+import HoldfastGateway
 
-/// `holdfast explain URL --store STORE`
+/// `holdfast explain URL --store STORE`, `holdfast explain URL --config FILE`
 struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Says how a request would be answered from a store, and why.",
@@ -12,13 +13,19 @@ struct Explain: AsyncParsableCommand {
             counted, what is stored, how fresh it is, what would happen if the origin could not be reached, answered 503, or the mode were 'offline', and when \
             that changes. Secrets are not shown: credentials, cookies, values of parameters such as 'token'.
 
+            Of a configuration file the store, the mode, the rules and the routes count. Where it has routes, the URL may be the origin's or one that a client asks the \
+            gateway for, and the store is read as the gateway reads it: as a shared cache. Otherwise it is read as the library reads it, as a private one; \
+            '--shared' and '--private' say so in so many words. What a running service knows of its origins (that one is away, say) is not in a store, and not \
+            counted.
+
             JSON: one object; every duration is in milliseconds, every instant in milliseconds since 1970 (UTC).
 
-            The exit status is 0 also where nothing is stored, 1 when the store cannot be read, 64 when the command line is wrong.
+            The exit status is 0 also where nothing is stored, 1 when the store or the file cannot be read, 64 when the command line is wrong.
 
             Examples:
               holdfast explain https://api.example.com/feed --store feed.store
               holdfast explain https://api.example.com/feed --store feed.store --at +2h --offline
+              holdfast explain http://api.local/v1/feed --config holdfast.yaml
               holdfast explain https://api.example.com/me --store my.store --header 'Authorization: Bearer …' --format json
             """
     )
@@ -34,8 +41,8 @@ struct Explain: AsyncParsableCommand {
 
         static func help(for value: Kind) -> ArgumentHelp? {
             switch value {
-            case .shared: "As the gateway reads the store: a shared cache."
-            case .private: "As the library reads the store: a private cache. The default."
+            case .shared: "As the gateway reads the store: a shared cache. The default with a file that has routes."
+            case .private: "As the library reads the store: a private cache. The default otherwise."
             }
         }
     }
@@ -43,8 +50,14 @@ struct Explain: AsyncParsableCommand {
     @Argument(help: "An absolute http or https URL.")
     var url: String
 
-    @Option(help: "The store's folder.")
-    var store: String
+    @Option(help: "The store's folder; goes before the file's.")
+    var store: String?
+
+    @Option(
+        name: .customLong("config"),
+        help: ArgumentHelp("A configuration file, YAML or JSON.", valueName: "file")
+    )
+    var file: String?
 
     @Option(
         help: ArgumentHelp(
@@ -77,23 +90,32 @@ struct Explain: AsyncParsableCommand {
 
     func validate() throws {
         _ = try request(to: target())
+        guard store != nil || file != nil else {
+            throw ValidationError("Name a store with '--store', or a file with '--config'.")
+        }
     }
 
     func run() async throws {
-        let target = try target()
-        let request = try request(to: target)
+        let file = try self.file.map { try ConfigurationFile.read($0) } ?? Configuration()
+        guard let folder = store ?? file.storeFolder else {
+            throw CommandFailure(
+                "'\(self.file ?? "")' names no store. Name its folder there (store.path), or with '--store'."
+            )
+        }
+        let asked = try ExplainedTarget(target(), file)
+        let request = try request(to: asked.target)
         let logger = Logger.explaining
         do {
-            let store = try await CacheManager.openReadOnly(at: store, logger: logger)
+            let store = try await CacheManager.openReadOnly(at: folder, logger: logger)
             let outcome: Result<Explanation, any Error>
             do {
-                outcome = .success(try await explain(request, in: store, logger))
+                outcome = .success(try await explain(request, in: store, file, logger))
             } catch {
                 outcome = .failure(error)
             }
             try await store.close()
             let explanation = try outcome.get()
-            try write(explanation)
+            try write(explanation, asked)
             guard explanation.isStoreReadable else {
                 throw CommandFailure("The store cannot be read; 'cache-dump verify' says more.")
             }
@@ -109,18 +131,22 @@ struct Explain: AsyncParsableCommand {
     private func explain(
         _ request: CacheRequest,
         in store: CacheManager,
+        _ file: Configuration,
         _ logger: Logger
     ) async throws -> Explanation {
         let secret = store.credentialSecret
         guard secret.count >= 16 else {
             throw CommandFailure("The store's secret cannot be read. Look at the store with 'cache-dump stats'.")
         }
+        let kind = kind ?? (file.routes.isEmpty ? .private : .shared)
         let engine = CacheEngine(
             store: store.responses,
             transport: NoTransport(),
             policy: CachePolicy(kind: kind == .shared ? .shared : .private),
             credentialSecret: secret,
-            mode: offline ? .offline : .automatic,
+            mode: offline ? .offline : file.mode ?? .automatic,
+            options: file.options,
+            rules: file.rules.isEmpty ? nil : file.rules,
             logger: logger
         )
         let instant = at?.timestamp(now: SystemWallClock().now())
@@ -130,10 +156,10 @@ struct Explain: AsyncParsableCommand {
         return explanation
     }
 
-    private func write(_ explanation: Explanation) throws {
+    private func write(_ explanation: Explanation, _ asked: ExplainedTarget) throws {
         let text: String
         switch format {
-        case .text: text = ExplanationText(explanation: explanation).lines.joined(separator: "\n")
+        case .text: text = ExplanationText(explanation: explanation, notes: asked.notes).lines.joined(separator: "\n")
         case .json:
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

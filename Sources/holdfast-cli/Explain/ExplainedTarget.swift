@@ -1,0 +1,30 @@
+import Holdfast
+import HoldfastGateway
+
+/// The target that is explained, and how a configuration's routes led there.
+struct ExplainedTarget {
+    let target: TargetURI
+    /// For people.
+    var notes: [String] = []
+
+    /// - Throws: `ExitCode` for routes that cannot be used; what is wrong is written to standard error.
+    init(_ url: TargetURI, _ file: Configuration) throws {
+        guard !file.routes.isEmpty else {
+            target = url
+            return
+        }
+        let routes = try ConfigurationFile.reporting { try GatewayRoutes(file.routes, file: file.file) }
+        guard let mapping = routes.mapping(of: url) else {
+            target = url
+            notes = ["no route leads from there: the gateway would answer 404; this is explained as an origin's URL"]
+            return
+        }
+        target = mapping.target
+        guard let route = mapping.route else {
+            notes = ["an origin's URL, as it stands"]
+            return
+        }
+        let name = route.name.map { "route '\($0)'" } ?? "a route"
+        notes = ["a client's URL '\(url.redacted)', which \(name) leads to '\(route.origin.authority)'"]
+    }
+}
