@@ -78,7 +78,7 @@ final class StoreWriter: Sendable {
         self.readers = readers
         self.path = path
         self.database = database
-        self.memory = WriterMemory(row)
+        self.memory = WriterMemory(row, log: path + "-wal")
         self.logger = logger
         self.events = events
         memory.connection = queue.unsafeRead { Connection($0, isTakenOver: true) }
