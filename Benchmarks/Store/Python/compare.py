@@ -184,16 +184,17 @@ class Comparison:
     def writing(self):
         section = "Writing values of 2 KiB"
         for name, kind in [("responses", "response"), ("objects", "object")]:
-            for how, tasks, together, limit in [
-                ("many at a time; C: the same rows in one transaction", 256, 0, 0.6),
-                ("one after the other; C: a transaction each", 1, 1, None),
+            for how, way, together, limit in [
+                ("10,000 in a call; C: the same rows in one transaction", dict(batch=10_000), 0, 0.6),
+                ("256 callers, one each at a time; C: the same rows in one transaction", dict(tasks=256), 0, None),
+                ("one after the other; C: a transaction each", dict(tasks=1), 1, None),
             ]:
-                count = self.some(50_000 if tasks > 1 else 10_000)
+                count = self.some(10_000 if together else 50_000)
                 folder, copy = self.folder(), self.folder()
 
                 def ours():
                     self.remove(folder)
-                    return self.ours("write", folder=folder, kind=kind, count=count, tasks=tasks)
+                    return self.ours("write", folder=folder, kind=kind, count=count, **way)
 
                 def theirs():
                     self.remove(copy)

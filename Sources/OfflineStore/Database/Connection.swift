@@ -10,9 +10,9 @@ import GRDBSQLite
 final class Connection {
     private var handle: OpaquePointer?
     private var statements: [String: SQLStatement] = [:]
-    /// The first few statements: comparing a text with itself takes a moment, and hashing it many.
-    private var first: [(sql: String, statement: SQLStatement)] = []
-    private static let firstLimit = 8
+    /// The first statements: comparing lengths takes a moment, and hashing a text many.
+    private var first: [(length: Int, sql: String, statement: SQLStatement)] = []
+    private static let firstLimit = 32
 
     /// The connection while it is open.
     var pointer: OpaquePointer? { handle }
@@ -46,7 +46,9 @@ final class Connection {
     ///
     /// Not to be asked for again while it is stepped.
     func prepare(_ sql: String) throws -> SQLStatement {
-        for (known, statement) in first where known == sql {
+        let length = sql.utf8.count
+        for index in first.indices where first[index].length == length && first[index].sql == sql {
+            let statement = first[index].statement
             statement.reset()
             return statement
         }
@@ -66,7 +68,7 @@ final class Connection {
             throw failure
         }
         let prepared = SQLStatement(statement)
-        if first.count < Self.firstLimit { first.append((sql, prepared)) } else { statements[sql] = prepared }
+        if first.count < Self.firstLimit { first.append((length, sql, prepared)) } else { statements[sql] = prepared }
         return prepared
     }
 

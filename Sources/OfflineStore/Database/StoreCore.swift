@@ -137,6 +137,7 @@ final class StoreCore: Sendable {
     func write<Result: Sendable>(
         to database: StoreDatabase? = nil,
         bytes: Int = 0,
+        entries: Int = 1,
         isDurable: Bool = false,
         mayRunHere: Bool = false,
         shown: PendingWrite? = nil,
@@ -148,6 +149,7 @@ final class StoreCore: Sendable {
         do {
             return try await writer.perform(
                 bytes: bytes,
+                entries: entries,
                 isDurable: isDurable,
                 mayRunHere: mayRunHere,
                 shown: shown,

@@ -34,6 +34,7 @@ struct StoreLimits: Sendable {
     /// Octets of a body that is kept in memory, at most.
     var residentBody: Int
     /// Octets of the filter of keys: sixteen bits for each entry of 512 octets that has room in the budget, and no more than an eighth of the memory.
+    /// Without a memory tier 256 KiB at most: storing something new would ask the disk whether it is new.
     var filter: Int
 
     /// Operations in one transaction at most: each touches a page of the index of keys that few others touch, and all of them go to the log.
@@ -88,7 +89,8 @@ struct StoreLimits: Sendable {
                     + "give 'memoryBudget' and 'maximumResidentBody' 0 or more."
             )
         }
-        filter = min(max(4096, Int(clamping: budget / 256)), max(4096, configuration.memoryBudget / 8), 8 << 20)
+        let filterShare = configuration.memoryBudget == 0 ? 256 << 10 : max(4096, configuration.memoryBudget / 8)
+        filter = min(max(4096, Int(clamping: budget / 256)), filterShare, 8 << 20)
         memory = configuration.memoryBudget == 0 ? 0 : max(64 * 1024, configuration.memoryBudget - filter)
         residentBody = min(configuration.maximumResidentBody, memory == 0 ? .max : MemoryTier.largestBody(memory))
     }

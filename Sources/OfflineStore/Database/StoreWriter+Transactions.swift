@@ -20,6 +20,7 @@ extension StoreWriter {
         database.commits.advance()
         let pages = writtenPages(connection)
         memory.pagesSinceCheckpoint += pages
+        memory.writeback.note(pages * StoreLimits.pageSize)
         // At most so much longer has the file become.
         memory.usageEstimate? += pages * StoreLimits.pageSize
     }

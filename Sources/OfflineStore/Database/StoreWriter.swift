@@ -78,7 +78,7 @@ final class StoreWriter: Sendable {
         self.readers = readers
         self.path = path
         self.database = database
-        self.memory = WriterMemory(row)
+        self.memory = WriterMemory(row, log: path + "-wal")
         self.logger = logger
         self.events = events
         memory.connection = queue.unsafeRead { Connection($0, isTakenOver: true) }
@@ -94,11 +94,13 @@ final class StoreWriter: Sendable {
     ///
     /// - Parameters:
     ///   - bytes: octets that the operation carries.
+    ///   - entries: that it stores.
     ///   - isDurable: the commit is synced to the disk.
     ///   - mayRunHere: on the calling thread, if the writer has nothing else to do.
     ///   - shown: what readers see of it before its commit.
     func perform<Result: Sendable>(
         bytes: Int = 0,
+        entries: Int = 1,
         isDurable: Bool = false,
         mayRunHere: Bool = false,
         shown: PendingWrite? = nil,
@@ -108,7 +110,13 @@ final class StoreWriter: Sendable {
             return try runHere(bytes: bytes, shown, operation).get()
         }
         return try await withCheckedThrowingContinuation { continuation in
-            let job = WriteJob(bytes: bytes, isDurable: isDurable, shown: shown, operation: operation) {
+            let job = WriteJob(
+                bytes: bytes,
+                entries: entries,
+                isDurable: isDurable,
+                shown: shown,
+                operation: operation
+            ) {
                 continuation.resume(with: $0)
             }
             submit(job)
@@ -238,10 +246,15 @@ final class StoreWriter: Sendable {
         state.withLock { state in
             var count = 0
             var bytes = 0
-            for job in state.pending.prefix(database.limits.batch) {
-                if count > 0, bytes + job.bytes > database.limits.transaction { break }
-                count += 1
+            var entries = 0
+            for job in state.pending {
                 bytes += job.bytes
+                entries += job.entries
+                if count > 0, bytes > database.limits.transaction || entries > database.limits.batch {
+                    bytes -= job.bytes
+                    break
+                }
+                count += 1
             }
             let batch = Array(state.pending.prefix(count))
             state.pending.removeFirst(count)

@@ -8,6 +8,8 @@ struct WriteJob {
 
     /// Octets it carries: what waiting costs in memory.
     var bytes: Int
+    /// Entries it stores, where they are more than one.
+    var entries: Int
     /// Whether its commit is synced to the disk before its caller goes on.
     var isDurable: Bool
     /// What readers see of it from now on until its transaction has ended.
@@ -18,12 +20,14 @@ struct WriteJob {
 
     init<Result: Sendable>(
         bytes: Int,
+        entries: Int = 1,
         isDurable: Bool,
         shown: PendingWrite? = nil,
         operation: @escaping @Sendable (WriteContext) throws -> Result,
         completion: @escaping @Sendable (Swift.Result<Result, any Error>) -> Void
     ) {
         self.bytes = bytes
+        self.entries = entries
         self.isDurable = isDurable
         self.shown = shown
         run = { context in

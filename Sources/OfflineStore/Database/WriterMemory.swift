@@ -13,6 +13,7 @@ final class WriterMemory: @unchecked Sendable {
     var reservedID: Int64
     /// Pages written to the log since the last complete checkpoint.
     var pagesSinceCheckpoint: Int64 = 0
+    let writeback: LogWriteback
     /// What the folder may have come to since it was last measured; `nil` when it has to be measured.
     var usageEstimate: Int64?
     /// Where the sweep goes on.
@@ -38,7 +39,9 @@ final class WriterMemory: @unchecked Sendable {
     /// Tags that come to more than their quotas.
     var quotas = QuotaWork()
 
-    init(_ row: DatabaseOpening.Row) {
+    /// - Parameter log: the log's path.
+    init(_ row: DatabaseOpening.Row, log: String) {
+        writeback = LogWriteback(path: log)
         sequence = row.sequence
         // What was set aside and not used is lost with the process: numbers are many.
         reservedID = row.nextID

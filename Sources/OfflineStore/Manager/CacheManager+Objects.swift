@@ -32,9 +32,21 @@ extension CacheManager {
         let database = try core.database()
         guard let writer = database.writer else { throw core.readOnlyError }
         let name = try Self.octets(ofKey: key)
-        let hash = database.state.hash(name, .objectKey)
         await writer.admit()
-        let coder = coder ?? self.coder
+        let entry = try entry(value, key: key, name: name, at: now, expiry, coder ?? self.coder, database.state)
+        try await store(entry, key: key, database)
+    }
+
+    /// A value, encoded, as what is about to be stored.
+    func entry<Value: Encodable & Sendable>(
+        _ value: Value,
+        key: String,
+        name: [UInt8],
+        at now: Timestamp,
+        _ expiry: Expiry,
+        _ coder: any ObjectCoder,
+        _ state: DatabaseState
+    ) throws -> ObjectEntry {
         let octets: [UInt8]
         do {
             octets = try coder.encode(value)
@@ -47,44 +59,33 @@ extension CacheManager {
                 cause: error
             )
         }
-        let expiresAt = expiry.instant(storedAt: now)
-        let head = ObjectHead(contentType: coder.contentType, typeName: "\(Value.self)")
-        let limits = database.state.limits
-        guard Int64(octets.count) <= limits.maximumObject else {
-            throw BodyWriter.tooLarge("The object for the key '\(key)'", length: Int64(octets.count), limits: limits)
-        }
-        let room = limits.room(for: Int64(octets.count))
-        await database.state.unfinished.reserveInTurn(room)
-        let body = BodyWriter(core: core, database: database, reserved: room) { "The object for the key '\(key)'" }
-        try await body.append(ByteBuffer(bytes: octets))
-        let state = database.state
-        _ = try await body.finish(mayRunHere: true) { bodyID, length, _ in
-            let binding = HeadBinding(entryID: bodyID, keyHash: hash, bodyID: bodyID, bodyLength: length)
-            var draft = EntryDraft(
-                id: bodyID,
-                kind: .object,
-                keyHash: hash,
-                key: name,
-                variant: [],
-                targetHash: nil,
-                isInvalidated: false,
-                isUsableStale: true,
-                storedAt: now.milliseconds,
-                expiresAt: expiresAt.milliseconds,
-                bodyLength: length,
-                head: binding.sealing(ObjectHeadCodec.content(of: head))
+        guard Int64(octets.count) <= state.limits.maximumObject else {
+            throw BodyWriter.tooLarge(
+                "The object for the key '\(key)'",
+                length: Int64(octets.count),
+                limits: state.limits
             )
-            if octets.count <= state.limits.residentBody {
-                let object = ResidentObject(
-                    id: bodyID,
-                    storedAt: now,
-                    expiresAt: expiresAt,
-                    isDistrusted: false,
-                    typeName: head.typeName,
-                    octets: octets
-                )
-                draft.resident = { Self.resident(object, key: name, hash: hash, sequence: $0) }
-            }
+        }
+        return ObjectEntry(
+            key: name,
+            keyHash: state.hash(name, .objectKey),
+            head: ObjectHead(contentType: coder.contentType, typeName: "\(Value.self)"),
+            octets: octets,
+            storedAt: now,
+            expiresAt: expiry.instant(storedAt: now)
+        )
+    }
+
+    /// Stores an object by itself.
+    func store(_ entry: ObjectEntry, key: String, _ database: StoreDatabase) async throws {
+        let state = database.state
+        if let whole = entry.whole(state) { return try await core.write(whole, to: database) }
+        let room = state.limits.room(for: Int64(entry.octets.count))
+        await state.unfinished.reserveInTurn(room)
+        let body = BodyWriter(core: core, database: database, reserved: room) { "The object for the key '\(key)'" }
+        try await body.append(ByteBuffer(bytes: entry.octets))
+        _ = try await body.finish(mayRunHere: true) { bodyID, _, _ in
+            let draft = entry.draft(id: bodyID, residentLimit: state.limits.residentBody)
             return BodyWriter.Ending(draft: draft, value: bodyID, visibility: .pending) { _ in true }
         }
     }

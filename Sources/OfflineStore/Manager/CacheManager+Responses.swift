@@ -24,51 +24,81 @@ extension CacheManager {
         tags: [String] = []
     ) async throws {
         let now = now()
+        let database = try core.database()
+        guard let writer = database.writer else { throw core.readOnlyError }
+        let draft = try draft(of: response, for: key, expiry, tags, at: now, database.state.limits)
+        await writer.admit()
+        if let whole = draft.whole(database.state) {
+            try await core.write(whole, to: database)
+            core.changes.publish(StoreChange(.stored, .key(key), tags: tags))
+        } else {
+            try await store(draft, database)
+        }
+    }
+
+    /// A response of the caller's that may be stored.
+    func draft(
+        of response: RawResponse,
+        for key: CacheKey,
+        _ expiry: Expiry,
+        _ tags: [String],
+        at now: Timestamp,
+        _ limits: StoreLimits
+    ) throws -> RawResponseDraft {
+        let components = key.components
         let expiresAt = expiry.instant(storedAt: now)
         let head = StoredResponseHead(
-            requestMethod: key.components.method,
+            requestMethod: components.method,
             status: response.status,
             fields: response.fields,
             requestTime: now,
             responseTime: now,
             explicitExpiry: expiresAt
         )
+        let length = Int64(response.body.readableBytes)
         let draft = ResponseDraft(
             key: key,
             head: head,
             freshUntil: expiresAt,
             isUsableStale: true,
-            expectedLength: Int64(response.body.readableBytes),
+            expectedLength: length,
             storedAt: now,
             tags: tags
         )
-        let database = try core.database()
-        guard let storeWriter = database.writer else { throw core.readOnlyError }
         guard draft.hasAcceptableTags else {
             throw StoreError(
                 code: .invalidTag,
-                message: "The response for '\(key.components.target.redacted)' has more tags than the "
+                message: "The response for '\(components.target.redacted)' has more tags than the "
                     + "\(ResponseDraft.maximumTagCount) a store keeps, or one of more than \(ResponseDraft.maximumTagLength) octets. "
                     + "It is not stored; give it fewer or shorter ones."
             )
         }
-        let limits = database.state.limits
-        let length = Int64(response.body.readableBytes)
-        guard length + head.storedOctets + draft.tagOctets <= limits.maximumObject else {
+        let octets = length + head.storedOctets + draft.tagOctets
+        guard octets <= limits.maximumObject else {
             throw BodyWriter.tooLarge(
-                "The body for '\(key.components.target.redacted)'",
+                "The body for '\(components.target.redacted)'",
                 length: length,
                 limits: limits
             )
         }
-        if let quota = limits.quotas.tightest(for: draft), length + head.storedOctets + draft.tagOctets > quota.bytes {
-            throw quota.error("The response for '\(key.components.target.redacted)'")
+        if let quota = limits.quotas.tightest(for: draft), octets > quota.bytes {
+            throw quota.error("The response for '\(components.target.redacted)'")
         }
-        await storeWriter.admit()
-        let room = limits.room(for: length)
+        return RawResponseDraft(draft: draft, target: components.target, body: response.body)
+    }
+
+    /// Stores a response by itself.
+    func store(_ response: RawResponseDraft, _ database: StoreDatabase) async throws {
+        let room = database.state.limits.room(for: Int64(response.body.readableBytes))
         await database.state.unfinished.reserveInTurn(room)
         // Without a fence: what the caller stores itself is no answer to an earlier request.
-        let writer = SQLiteResponseWriter(core: core, database: database, draft: draft, fence: nil, reserved: room)
+        let writer = SQLiteResponseWriter(
+            core: core,
+            database: database,
+            draft: response.draft,
+            fence: nil,
+            reserved: room
+        )
         try await writer.append(response.body)
         _ = try await writer.finish()
     }
@@ -132,4 +162,25 @@ extension StoredResponse {
 
     /// Neither expired nor invalidated.
     func isLive(at now: Timestamp) -> Bool { !head.isInvalidated && freshUntil > now }
+}
+
+/// A response of the caller's that is about to be stored.
+struct RawResponseDraft: Sendable {
+    var draft: ResponseDraft
+    /// The key's.
+    var target: TargetURI
+    var body: ByteBuffer
+
+    /// The row with its body, where one transaction takes it; else `nil`.
+    func whole(_ state: DatabaseState) -> WholeEntry? {
+        guard body.readableBytes < state.limits.transaction else { return nil }
+        return ResponseEntry(draft: draft, target: target, state: state).whole(body.kept, state)
+    }
+}
+
+extension ByteBuffer {
+    /// Itself, or a copy where it is a part of something larger, which memory would keep along with it.
+    fileprivate var kept: ByteBuffer {
+        storageCapacity <= 2 * readableBytes + 64 ? self : ByteBuffer(bytes: readableBytesView)
+    }
 }

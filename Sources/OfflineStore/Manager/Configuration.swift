@@ -26,8 +26,8 @@ extension CacheManager {
         /// Octets of memory for what is read often: heads, bodies up to ``maximumResidentBody``, objects, and what was decoded from them.
         ///
         /// 64 MiB unless told otherwise; 0 for none, and 64 KiB at least otherwise. Everything that is kept counts, and what keeps it; of
-        /// decoded values an estimate. Up to an eighth of it tells of keys that nothing is stored under them. Beside it are the page
-        /// caches of SQLite: 36 MiB at most for eight reading connections, and 16 MiB for the writing one. Processes that open the store for
+        /// decoded values an estimate. Up to an eighth of it tells of keys that nothing is stored under them; where it is 0, up to 256 KiB
+        /// do. Beside it are the page caches of SQLite: 36 MiB at most for eight reading connections, and 16 MiB for the writing one. Processes that open the store for
         /// reading alone keep nothing in memory but those, so that they see at once what the writer does.
         public var memoryBudget = 64 << 20
 

@@ -76,21 +76,15 @@ final class SQLiteResponseWriter: ResponseWriter {
         let stored = try await body.finish(
             carrying: Int(draft.head.storedOctets + draft.tagLogOctets),
             mayRunHere: fence == nil
-        ) { [draft] bodyID, length, whole in
-            var response = StoredResponse(
+        ) { bodyID, length, whole in
+            let (response, row) = entry.stored(
                 id: bodyID,
-                key: draft.key,
-                head: draft.head,
-                bodyID: bodyID,
-                bodyLength: length,
-                storedAt: draft.storedAt
+                length: length,
+                whole: whole,
+                residentLimit: state.limits.residentBody
             )
-            var row = entry.draft(id: bodyID, bodyID: bodyID, bodyLength: length)
-            let isSmall = length <= Int64(state.limits.residentBody)
-            response.content = ResidentContent(body: isSmall ? whole : nil, freshUntil: draft.freshUntil)
-            row.resident = { [response] sequence in entry.resident(response, sequence: sequence) }
             let visibility: BodyWriter.Visibility =
-                if isSmall, whole != nil { fence.map { .fenced($0.number) } ?? .pending } else { .committed }
+                if response.content?.body != nil { fence.map { .fenced($0.number) } ?? .pending } else { .committed }
             return BodyWriter.Ending(draft: row, value: response, visibility: visibility) { context in
                 if let fence { try !context.isInvalidated(after: fence, entry) } else { true }
             }
@@ -129,12 +123,13 @@ struct ResponseEntry: Sendable {
     private let headContent: [UInt8]
     let tags: [TagName]
 
-    init(draft: ResponseDraft, state: DatabaseState) {
+    /// - Parameter target: the key's, where it is known.
+    init(draft: ResponseDraft, target: TargetURI? = nil, state: DatabaseState) {
         source = draft
+        let target = target ?? draft.key.components.target
         variant = VariantKey.octets(of: draft.head)
         headContent = StoredHeadCodec.content(of: draft.head)
         keyHash = state.hash(draft.key.bytes, .responseKey)
-        let target = draft.key.components.target
         tags = draft.tagNames(state, target)
         targetHash = state.hash(target.canonicalBytes, .target)
     }
@@ -162,6 +157,36 @@ struct ResponseEntry: Sendable {
             head: binding.sealing(headContent),
             tags: tags
         )
+    }
+
+    /// The response as its readers get it, and its row.
+    ///
+    /// - Parameters:
+    ///   - whole: the body, if it is in memory as a whole.
+    ///   - residentLimit: octets of a body that memory keeps.
+    func stored(id: Int64, length: Int64, whole: ByteBuffer?, residentLimit: Int) -> (StoredResponse, EntryDraft) {
+        var response = StoredResponse(
+            id: id,
+            key: source.key,
+            head: source.head,
+            bodyID: id,
+            bodyLength: length,
+            storedAt: source.storedAt
+        )
+        let body = length <= Int64(residentLimit) ? whole : nil
+        response.content = ResidentContent(body: body, freshUntil: source.freshUntil)
+        var row = draft(id: id, bodyID: id, bodyLength: length)
+        row.resident = { [self, response] sequence in resident(response, sequence: sequence) }
+        return (response, row)
+    }
+
+    /// The row with its body.
+    ///
+    /// - Parameter body: less than one transaction takes.
+    func whole(_ body: ByteBuffer, _ state: DatabaseState) -> WholeEntry {
+        let limit = state.limits.residentBody
+        let (_, row) = stored(id: state.newID(), length: Int64(body.readableBytes), whole: body, residentLimit: limit)
+        return WholeEntry(row, body: body, residentLimit: limit)
     }
 
     /// The response as memory keeps it, when it is all there is under its key.

@@ -46,21 +46,21 @@ enum Reading {
         case "objects":
             let keys = numbers.map { Content.objectKey($0) }
             _ = try await store.objects([UInt8].self, forKeys: Array(keys.prefix(batch)))
+            let batches = Batches(keys, batch)
             let watch = Stopwatch()
-            for start in stride(from: 0, to: reads, by: batch) {
-                let some = Array(keys[start..<min(start + batch, reads)])
+            for (some, count) in batches.all {
                 let found = try await store.objects([UInt8].self, forKeys: some)
-                guard found.count == Set(some).count else { throw missing }
+                guard found.count == count else { throw missing }
             }
             report = watch.report(count: reads)
         case "responses":
             let keys = try numbers.map { try Content.responseKey($0) }
             _ = try await store.responses(for: Array(keys.prefix(batch)))
+            let batches = Batches(keys, batch)
             let watch = Stopwatch()
-            for start in stride(from: 0, to: reads, by: batch) {
-                let some = Array(keys[start..<min(start + batch, reads)])
+            for (some, count) in batches.all {
                 let found = try await store.responses(for: some)
-                guard found.count == Set(some).count else { throw missing }
+                guard found.count == count else { throw missing }
             }
             report = watch.report(count: reads)
         default: throw BenchmarkError("'\(kind)' is not known.")
@@ -107,5 +107,17 @@ enum Reading {
             if body.readableBytes == Int(response.bodyLength) { found += 1 }
         }
         return found
+    }
+}
+
+/// Keys in the order of reading, some at a time, and how many of them are different ones.
+private struct Batches<Key: Hashable> {
+    var all: [(keys: [Key], count: Int)]
+
+    init(_ keys: [Key], _ size: Int) {
+        all = stride(from: 0, to: keys.count, by: size).map { start in
+            let some = Array(keys[start..<min(start + size, keys.count)])
+            return (some, Set(some).count)
+        }
     }
 }

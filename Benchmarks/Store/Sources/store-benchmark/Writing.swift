@@ -10,7 +10,7 @@ enum Writing {
     }
 
     /// - Parameters, from `options`: those of ``Store``, and `kind`, `count`, `first` (0), `length` in octets (2048), `tasks` that each await what they
-    ///   store (1), `tag`.
+    ///   store (1), `tag`, `batch`: so many in one call instead, one call after the other (0: none).
     @concurrent
     static func measure(_ options: Options) async throws -> Report {
         let store = try await Store.open(options)
@@ -28,7 +28,16 @@ enum Writing {
         let tags = tag.isEmpty ? [] : [tag]
         // Made before, unless they are too many: making them is not what is measured.
         let isMade = count * length <= 256 << 20
-        let values = isMade ? try numbers.map { try Value(kind, $0, length: length, tags: tags) } : []
+        let batch = try options.number("batch", default: 0)
+        let values = isMade && batch == 0 ? try numbers.map { try Value(kind, $0, length: length, tags: tags) } : []
+        if batch > 0 {
+            let batches = try Batches(kind, numbers: numbers, size: batch, length: length)
+            let watch = Stopwatch()
+            try await batches.store(in: store, tags: tags)
+            let report = watch.report(count: count)
+            try await store.close()
+            return report
+        }
         let watch = Stopwatch()
         let latencies = try await run(store, numbers: numbers, tasks: tasks) { number in
             isMade ? values[number - first] : try Value(kind, number, length: length, tags: tags)
@@ -106,6 +115,32 @@ private enum Value: Sendable {
         case .response(let response, let key, let tags):
             try await store.setResponse(response, for: key, expiry: .after(.seconds(36_000)), tags: tags)
         }
+    }
+}
+
+/// Many things, in calls of some.
+private struct Batches {
+    private var objects: [[String: [UInt8]]] = []
+    private var responses: [[CacheKey: RawResponse]] = []
+
+    init(_ kind: Writing.Kind, numbers: Range<Int>, size: Int, length: Int) throws {
+        for start in stride(from: numbers.lowerBound, to: numbers.upperBound, by: size) {
+            let some = start..<min(start + size, numbers.upperBound)
+            switch kind {
+            case .object:
+                let pairs = some.map { (Content.objectKey($0), Content.octets($0, count: length)) }
+                objects.append(Dictionary(uniqueKeysWithValues: pairs))
+            case .response:
+                let pairs = try some.map { (try Content.responseKey($0), Content.response($0, count: length)) }
+                responses.append(Dictionary(uniqueKeysWithValues: pairs))
+            }
+        }
+    }
+
+    @concurrent
+    func store(in store: CacheManager, tags: [String]) async throws {
+        for some in objects { try await store.setObjects(some) }
+        for some in responses { try await store.setResponses(some, expiry: .after(.seconds(36_000)), tags: tags) }
     }
 }
 

@@ -1,0 +1,57 @@
+import HTTPCacheSemantics
+import NIOCore
+
+/// An object that is about to be stored.
+struct ObjectEntry: Sendable {
+    let key: [UInt8]
+    let keyHash: Int64
+    let head: ObjectHead
+    let octets: [UInt8]
+    let storedAt: Timestamp
+    let expiresAt: Timestamp
+
+    /// The row.
+    ///
+    /// - Parameter residentLimit: octets of an object that memory keeps.
+    func draft(id: Int64, residentLimit: Int) -> EntryDraft {
+        let length = Int64(octets.count)
+        let binding = HeadBinding(entryID: id, keyHash: keyHash, bodyID: id, bodyLength: length)
+        var draft = EntryDraft(
+            id: id,
+            kind: .object,
+            keyHash: keyHash,
+            key: key,
+            variant: [],
+            targetHash: nil,
+            isInvalidated: false,
+            isUsableStale: true,
+            storedAt: storedAt.milliseconds,
+            expiresAt: expiresAt.milliseconds,
+            bodyLength: length,
+            head: binding.sealing(ObjectHeadCodec.content(of: head))
+        )
+        if octets.count <= residentLimit {
+            draft.resident = { [self] in CacheManager.resident(resident(id), key: key, hash: keyHash, sequence: $0) }
+        }
+        return draft
+    }
+
+    private func resident(_ id: Int64) -> ResidentObject {
+        ResidentObject(
+            id: id,
+            storedAt: storedAt,
+            expiresAt: expiresAt,
+            isDistrusted: false,
+            typeName: head.typeName,
+            octets: octets
+        )
+    }
+
+    /// The row with its body, where one transaction takes it; else `nil`.
+    func whole(_ state: DatabaseState) -> WholeEntry? {
+        guard octets.count < state.limits.transaction else { return nil }
+        let limit = state.limits.residentBody
+        let draft = draft(id: state.newID(), residentLimit: limit)
+        return WholeEntry(draft, body: ByteBuffer(bytes: octets), residentLimit: limit)
+    }
+}
