@@ -212,7 +212,10 @@ let package = Package(
         ),
         .testTarget(
             name: "HoldfastTests",
-            dependencies: ["Holdfast", "HoldfastTesting", "SampleOrigin", nioCore],
+            dependencies: [
+                "Holdfast", "HoldfastConfiguration", "HoldfastTesting", "HTTPCacheSemantics", "HTTPCache",
+                "SampleOrigin", httpTypes, nioCore, logging,
+            ],
             swiftSettings: settings
         ),
         .testTarget(
