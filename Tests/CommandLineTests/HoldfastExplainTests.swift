@@ -55,7 +55,7 @@ struct HoldfastExplainTests {
             )
             // The store's own names differ from store to store.
             var text = outcome.text.replacing(/calls it [0-9a-f]{16}/, with: "calls it ID")
-            text = text.replacing(/→ [0-9]+/, with: "→ N")
+            text = text.replacing(/→ [0-9]+ +/, with: "→ N  ")
             #expect(outcome.status == 0 && outcome.error.isEmpty)
             #expect(
                 text == """
@@ -68,7 +68,7 @@ struct HoldfastExplainTests {
                                 everybody's; cache-dump calls it ID
 
                     stored
-                      → N       200, stored 1 m 40 s before, 2 bytes, everybody's: the only one stored
+                      → N  200, stored 1 m 40 s before, 2 bytes, everybody's: the only one stored
 
                     freshness, in seconds (RFC 9111 §4.2)
                       apparent_age           0           response_time - date_value (no valid Date: the time of receipt)
