@@ -49,7 +49,7 @@ extension Foresight.Outcome {
 
     private func state(_ stored: StoredResponse, _ freshness: Freshness) -> String {
         if stored.head.isInvalidated { return "invalidated" }
-        guard freshness.isFresh else { return "stale for \(Words.duration(saturatedNegation(freshness.timeToLive)))" }
+        guard freshness.isFresh else { return staleness(freshness, "stale for", orElse: "just stale") }
         return freshness.lifetime.milliseconds == .max
             ? "fresh for ever" : "fresh for another \(Words.duration(freshness.timeToLive))"
     }
@@ -87,7 +87,7 @@ extension Foresight.Outcome {
         default: break
         }
         guard let (stored, reuse) = considered else { return "nothing usable is stored" }
-        let since = "it has been stale for \(Words.duration(saturatedNegation(reuse.freshness.timeToLive)))"
+        let since = staleness(reuse.freshness, "it has been stale for", orElse: "it has just become stale")
         return "\(since) (\(wording.lifetime(of: stored.head)))"
     }
 
@@ -123,6 +123,12 @@ extension Foresight.Outcome {
         if preference == .networkOnly { return "the caller wants only the origin's answer" }
         return considered.stored.head.status.code >= 400
             ? "what is stored is an error that is past its time" : "what is stored may not answer"
+    }
+
+    /// What became stale within this second is not stale for any time to speak of.
+    private func staleness(_ freshness: Freshness, _ words: String, orElse just: String) -> String {
+        let milliseconds = saturatedNegation(freshness.timeToLive)
+        return milliseconds < 1000 ? just : "\(words) \(Words.duration(milliseconds))"
     }
 
     private func saturatedNegation(_ number: Int64) -> Int64 { number == .min ? .max : -number }

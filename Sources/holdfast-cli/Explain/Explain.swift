@@ -151,7 +151,13 @@ struct Explain: AsyncParsableCommand {
         )
         let instant = at?.timestamp(now: SystemWallClock().now())
         var explanation = try await engine.explain(request, at: instant)
-        explanation.key?.shortID = engine.key(for: request).flatMap { store.shortID(of: $0) }
+        if var key = engine.key(for: request) {
+            // What is found in the shared partition has its name there.
+            if explanation.variants.contains(where: { $0.isSelected && $0.partition == "shared" }) {
+                key = key.inPartition(.shared)
+            }
+            explanation.key?.shortID = store.shortID(of: key)
+        }
         await engine.shutDown()
         return explanation
     }

@@ -145,7 +145,7 @@ struct ExplanationText {
             ("origin unreachable", explanation.unreachable.summary),
             ("origin answers 503", explanation.failing.summary),
             ("mode 'offline'", explanation.offline.summary),
-        ]
+        ].map { ($0, $1 == explanation.now.summary ? "The same." : $1) }
     }
 
     private var changes: [String] {

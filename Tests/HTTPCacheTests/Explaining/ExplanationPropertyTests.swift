@@ -47,13 +47,13 @@ struct ExplanationPropertyTests {
 
     @Test func betweenTwoChangesNothingChanges() async throws {
         var count = 0
-        for seed in Self.seeds.prefix(250) {
+        for seed in Self.seeds.prefix(120) {
             let generated = ExplainedCase(seed: seed)
             var random = SeededRandom(seed: seed ^ 0xFFFF)
             let (engine, _, _) = try await generated.engine(on: SituationTransport(.reachable), mode: generated.mode)
             let first = try await engine.explain(generated.request)
             count += first.changes.count
-            for _ in 0..<8 {
+            for _ in 0..<6 {
                 let instant = generated.now.adding(milliseconds: Int64.random(in: 0...300_000, using: &random))
                 let then = try await engine.explain(generated.request, at: instant)
                 let passed = first.changes.prefix { $0.at <= instant }
@@ -75,7 +75,7 @@ struct ExplanationPropertyTests {
             }
             await engine.shutDown()
         }
-        #expect(count > 50, "\(count) changes")
+        #expect(count > 20, "\(count) changes")
     }
 }
 
@@ -149,6 +149,8 @@ private struct Done: CustomStringConvertible {
         guard verdict.answer != .validated else {
             return sent.contains(.ifNoneMatch) || sent.contains(.ifModifiedSince)
         }
+        // The rest is asked for by its range, without the caller's conditions.
+        if verdict.answer == .completed { return sent.contains(.range) && sent.contains(.ifRange) }
         return sent[.ifNoneMatch] == request.head.headerFields[.ifNoneMatch]
             && sent[.ifModifiedSince] == request.head.headerFields[.ifModifiedSince]
     }

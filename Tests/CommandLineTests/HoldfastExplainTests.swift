@@ -1,0 +1,225 @@
+import Foundation
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import NIOCore
+import OfflineStore
+import Testing
+
+@Suite("holdfast explain", .timeLimit(.minutes(3)))
+struct HoldfastExplainTests {
+    private static let holdfast = Tool("holdfast")
+    private static let url = "https://api.example.com/feed?page=2"
+
+    private struct FixedClock: WallClock {
+        func now() -> Timestamp { Timestamp(seconds: 1_767_225_600) }
+    }
+
+    /// A store whose one response came at the beginning of 2026, and a folder for files beside it.
+    private func withStore(_ body: (_ store: String, _ folder: URL) async throws -> Void) async throws {
+        try await TemporaryFolder.with { folder in
+            let path = folder.appendingPathComponent("a.store").path
+            let now = FixedClock().now()
+            let store = try await CacheManager.open(at: path, clock: FixedClock())
+            let head = StoredResponseHead(
+                status: .ok,
+                fields: [.cacheControl: "max-age=300, must-revalidate", .eTag: "\"1\"", .setCookie: "sid=hunter2"],
+                requestTime: now.adding(milliseconds: -250),
+                responseTime: now
+            )
+            let draft = ResponseDraft(
+                key: CacheKey(target: try TargetURI(Self.url)),
+                head: head,
+                freshUntil: CachePolicy(kind: .private).freshUntil(head),
+                isUsableStale: false,
+                storedAt: now
+            )
+            let fence = store.responses.invalidationSequence
+            let writer = try #require(try await store.responses.beginWrite(draft, fence: fence))
+            try await writer.append(ByteBuffer(string: "[]"))
+            _ = try await writer.finish()
+            try await store.close()
+            try await body(path, folder)
+        }
+    }
+
+    @Test func textBeginsWithTheVerdictAndTellsTheRest() async throws {
+        try await withStore { store, _ in
+            let outcome = try await Self.holdfast.run(
+                "explain",
+                Self.url,
+                "--store",
+                store,
+                "--at",
+                "2026-01-01T00:01:40Z"
+            )
+            // The store's own names differ from store to store.
+            var text = outcome.text.replacing(/calls it [0-9a-f]{16}/, with: "calls it ID")
+            text = text.replacing(/→ [0-9]+ +/, with: "→ N  ")
+            #expect(outcome.status == 0 && outcome.error.isEmpty)
+            #expect(
+                text == """
+                    Would be answered from the store: fresh for another 3 m 19 s (max-age=300).
+
+                    GET https://api.example.com/feed?page=2
+                      at        2026-01-01T00:01:40Z
+                      cache     private, mode 'automatic'
+                      key       GET https://api.example.com/feed?page=2
+                                everybody's; cache-dump calls it ID
+
+                    stored
+                      → N  200, stored 1 m 40 s before, 2 bytes, everybody's: the only one stored
+
+                    freshness, in seconds (RFC 9111 §4.2)
+                      apparent_age           0           response_time - date_value (no valid Date: the time of receipt)
+                      response_delay         0.250       response_time - request_time
+                      corrected_age_value    0.250       age_value (no valid Age) + response_delay
+                      corrected_initial_age  0.250       the larger of apparent_age and that
+                      resident_time          100         now - response_time (2026-01-01T00:00:00Z)
+                      current_age            100.250     corrected_initial_age + resident_time
+                      freshness_lifetime     300         Cache-Control: max-age=300, must-revalidate
+                      response_is_fresh      yes         until 2026-01-01T00:04:59.750Z
+
+                    otherwise
+                      origin unreachable  The same.
+                      origin answers 503  The same.
+                      mode 'offline'      The same.
+
+                    later
+                      in 3 m 19 s, 2026-01-01T00:04:59.750Z: end of freshness
+                        now                 The origin would be asked whether the stored response is still good: it has just become stale (max-age=300).
+                        origin unreachable  Would be answered 504: 'must-revalidate' forbids its use without validation.
+                        origin answers 503  The origin's 503 would be passed on: 'must-revalidate' forbids its use without validation.
+                        mode 'offline'      Would be answered 504: 'must-revalidate' forbids its use without validation.
+
+                    """
+            )
+        }
+    }
+
+    @Test func jsonIsTheValue() async throws {
+        try await withStore { store, _ in
+            let outcome = try await Self.holdfast.run(
+                "explain",
+                Self.url,
+                "--store",
+                store,
+                "--at",
+                "2026-01-01T01:00:00Z",
+                "--offline",
+                "--format",
+                "json"
+            )
+            let explanation = try JSONDecoder().decode(Explanation.self, from: outcome.output)
+            #expect(outcome.status == 0 && explanation.mode == .offline && explanation.cache == "private")
+            #expect(explanation.now.answer == .refused && explanation.now.status == 504)
+            #expect(explanation.now.forbiddenBy == "must-revalidate" && explanation.key?.shortID?.count == 16)
+            #expect(explanation.freshness?.currentAge == 3_600_250)
+        }
+    }
+
+    @Test func rulesAndRoutesOfAFileCountAndAreNamedWithTheirLines() async throws {
+        try await withStore { store, folder in
+            let file = folder.appendingPathComponent("holdfast.yaml")
+            try Data(
+                """
+                version: 1
+                store: {path: a.store}
+                routes:
+                  - {name: api, host: api.local, path: /v1, origin: "https://api.example.com"}
+                rules:
+                  - name: feed
+                    match: {url: "https://api.example.com/**"}
+                    freshness: {lifetime: 2 h}
+                    ignore: {parameters: [session]}
+                """.utf8
+            ).write(to: file)
+            let outcome = try await Self.holdfast.run(
+                "explain",
+                "http://api.local/v1/feed?page=2&session=hunter2",
+                "--config",
+                file.path,
+                "--at",
+                "2026-01-01T01:00:00Z"
+            )
+            #expect(outcome.status == 0, "\(outcome.error)")
+            #expect(outcome.lines.first?.hasSuffix("(freshness.lifetime 2 h by rule 'feed', line 8).") == true)
+            #expect(
+                outcome.text.contains("cache     shared")
+                    && outcome.text.contains("route 'api' leads to 'api.example.com'")
+            )
+            #expect(outcome.text.contains("'session' is sent, and not in the key (rule 'feed', line 9)"))
+            #expect(!outcome.text.contains("hunter2"))
+            let byOrigin = try await Self.holdfast.run(
+                "explain",
+                Self.url,
+                "--config",
+                file.path,
+                "--at",
+                "2026-01-01T01:00:00Z"
+            )
+            #expect(byOrigin.lines.first == outcome.lines.first && byOrigin.text.contains("an origin's URL"))
+        }
+    }
+
+    @Test(arguments: ["text", "json"])
+    func secretsAreNotShown(format: String) async throws {
+        try await withStore { store, _ in
+            let outcome = try await Self.holdfast.run(
+                "explain",
+                "https://api.example.com/feed?page=2&token=hunter2",
+                "--store",
+                store,
+                "--format",
+                format,
+                "--header",
+                "Authorization: Bearer hunter2",
+                "--header",
+                "Cookie: sid=hunter2"
+            )
+            #expect(outcome.status == 0 && outcome.text.contains("nothing is stored for this target"))
+            #expect(outcome.text.contains("REDACTED") && !outcome.text.contains("hunter2"))
+        }
+    }
+
+    @Test func nothingIsWrittenAndNothingIsMade() async throws {
+        try await withStore { store, folder in
+            let before = try FileManager.default.subpathsOfDirectory(atPath: store).sorted()
+            let writer = try await CacheManager.open(at: store)
+            let beside = try await Self.holdfast.run("explain", Self.url, "--store", store)
+            #expect(beside.status == 0)
+            try await writer.close()
+            #expect(Set(before).isSubset(of: try FileManager.default.subpathsOfDirectory(atPath: store)))
+            let missing = folder.appendingPathComponent("none.store").path
+            let none = try await Self.holdfast.run("explain", Self.url, "--store", missing)
+            #expect(none.status == 1 && none.output.isEmpty && none.error.contains(missing))
+            #expect(!FileManager.default.fileExists(atPath: missing))
+            let file = try await Self.holdfast.run("explain", Self.url, "--config", missing)
+            #expect(file.status == 1 && file.output.isEmpty && file.error.contains(missing))
+        }
+    }
+
+    @Test(arguments: [
+        ["explain"], ["explain", "nonsense", "--store", "x"], ["explain", "http://a.example/"],
+        ["explain", "http://a.example/", "--store", "x", "--at", "soon"],
+        ["explain", "http://a.example/", "--store", "x", "--at", "+5"],
+        ["explain", "http://a.example/", "--store", "x", "--method", "no token"],
+        ["explain", "http://a.example/", "--store", "x", "--header", "no colon"],
+        ["explain", "http://a.example/", "--store", "x", "--format", "xml"],
+        ["explain", "http://a.example/", "--store", "x", "--shared", "--private"],
+    ])
+    func aWrongCommandLineIs64(arguments: [String]) async throws {
+        let outcome = try await Self.holdfast.run(arguments: arguments)
+        #expect(outcome.status == 64 && outcome.output.isEmpty && !outcome.error.isEmpty)
+    }
+
+    @Test func helpExplainsEveryOption() async throws {
+        let outcome = try await Self.holdfast.run("explain", "--help")
+        for text in [
+            "--store", "--config", "--at", "--offline", "--shared", "--private", "--method", "--header", "--format",
+            "--principal", "exit status", "default",
+        ] {
+            #expect(outcome.text.contains(text), "\(text)")
+        }
+    }
+}

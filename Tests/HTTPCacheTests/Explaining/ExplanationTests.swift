@@ -1,0 +1,109 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import HoldfastTesting
+import NIOCore
+import Testing
+
+@Suite("An explanation")
+struct ExplanationTests {
+    @Test func theVerdictNamesWhatDecides() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(EngineFixture.url, .fresh("one", 300, etag: "\"1\""))
+        let miss = try await fixture.engine.explain(fixture.request())
+        #expect(miss.now.summary == "Would be forwarded to the origin: nothing is stored for this target.")
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(100))
+        let hit = try await fixture.engine.explain(fixture.request())
+        #expect(hit.now.summary == "Would be answered from the store: fresh for another 3 m 20 s (max-age=300).")
+        #expect(hit.now.status == 200 && hit.now.isHit && hit.now.timeToLive == 200)
+        let end = try #require(hit.changes.first)
+        #expect(end.ending == "freshness" && end.at == fixture.clock.now().adding(.seconds(200)))
+        #expect(end.now?.answer == .validated && end.now?.reason == .stale)
+        let later = try await fixture.engine.explain(fixture.request(), at: fixture.clock.now().adding(.seconds(260)))
+        #expect(
+            later.now.summary
+                == "The origin would be asked whether the stored response is still good: it has been stale for 1 m (max-age=300)."
+        )
+        #expect(fixture.transport.requests.count == 1)
+    }
+
+    @Test func theArithmeticHasTheNumbersOfTheRFC() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(
+            EngineFixture.url,
+            .ok("one", fields: [.cacheControl: "max-age=60", .age: "7", .date: "Thu, 01 Jan 2026 00:00:00 GMT"])
+        )
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(20))
+        let freshness = try #require(try await fixture.engine.explain(fixture.request()).freshness)
+        #expect(freshness.ageValue == 7000 && freshness.correctedInitialAge == 7000)
+        #expect(freshness.residentTime == 20_000 && freshness.currentAge == 27_000)
+        #expect(freshness.freshnessLifetime == 60_000 && freshness.lifetimeSource == "maxAge" && freshness.isFresh)
+        #expect(freshness.lifetimeFields.map(\.value) == ["max-age=60"])
+    }
+
+    @Test func whatDiffersIsNamedAndSecretsAreNot() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(
+            EngineFixture.url,
+            .ok("one", fields: [.cacheControl: "max-age=60", .vary: "Accept-Language, Cookie"])
+        )
+        try await fixture.get(EngineFixture.url, [.acceptLanguage: "de", .cookie: "sid=hunter2"], principal: "me")
+        let explanation = try await fixture.engine.explain(
+            fixture.request(EngineFixture.url, [.acceptLanguage: "en", .cookie: "sid=hunter3"], principal: "me")
+        )
+        #expect(explanation.now.reason == .varyMiss)
+        let variant = try #require(explanation.variants.first)
+        #expect(!variant.isMatching && variant.differences.map(\.name) == ["accept-language", "cookie"])
+        #expect(variant.differences.first?.stored == "de" && variant.differences.first?.presented == "en")
+        #expect(!"\(explanation)".contains("hunter") && !"\(explanation)".contains("sid"))
+    }
+
+    @Test func anOriginThatIsAwayCountsAndKeepsItsTrial() async throws {
+        let fixture = EngineFixture { $0.failureThrottle = .zero }
+        fixture.transport.script(EngineFixture.url, .fresh("one"), .failure(.connect))
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(90))
+        try await fixture.get()
+        let stored = try await fixture.engine.explain(fixture.request())
+        #expect(stored.origin?.isAway == true && stored.now.reason == .away && stored.now.isHit)
+        let other = "https://a.example/other"
+        fixture.transport.script(other, .failure(.connect))
+        // Explained ever so often, the one request that may try is still to be sent.
+        for _ in 0..<3 {
+            let trial = try await fixture.engine.explain(fixture.request(other))
+            #expect(trial.now.answer == .forwarded)
+        }
+        #expect(await fixture.failure(other) == .originUnreachable)
+        let refused = try await fixture.engine.explain(fixture.request(other))
+        #expect(refused.now.answer == .refused && refused.now.status == 504)
+        #expect(await fixture.failure(other) == .originUnreachable)
+        #expect(fixture.transport.requests.filter { $0.path == "/other" }.count == 1)
+        await fixture.engine.shutDown()
+    }
+
+    @Test func aFailureAMomentAgoCountsWhileItIsRemembered() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(
+            EngineFixture.url,
+            .ok("one", fields: [.cacheControl: "max-age=60, stale-if-error=600"]),
+            .status(.serviceUnavailable)
+        )
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(61))
+        try await fixture.get()
+        let explanation = try await fixture.engine.explain(fixture.request())
+        #expect(explanation.now.reason == .recentFailure && explanation.origin?.recentFailure == "503")
+        #expect(explanation.changes.first?.ending == "failure-throttle")
+        #expect(try await fixture.get().response.outcome.isHit)
+        let later = fixture.clock.now().adding(.seconds(1))
+        #expect(try await fixture.engine.explain(fixture.request(), at: later).now.reason == .stale)
+    }
+
+    @Test func aTargetThatIsNoneIsRefused() async throws {
+        let fixture = EngineFixture()
+        let request = CacheRequest(head: HTTPRequest(method: .get, scheme: "ftp", authority: "a.example", path: "/"))
+        await #expect(throws: ExchangeError.self) { try await fixture.engine.explain(request) }
+    }
+}
