@@ -128,10 +128,6 @@ import Testing
         ),
         ("{bypass: true, tags: [a]}", "1: tags: It never counts beside 'bypass' (line 3): nothing is stored."),
         (
-            "{mode: online, stale: {normal: 1 d}}",
-            "1: stale.normal: It never counts beside 'online' in 'mode' (line 3): what is stale is not used there."
-        ),
-        (
             "{ignore: {parameters: [utm_source]}, normalize: {drop-parameters: [tracking]}}",
             "1: ignore.parameters: 'utm_source' is dropped by 'utm_*' in 'normalize.drop-parameters' (line 3) before it could be sent."
         ),

@@ -5,6 +5,6 @@ extension CacheEngine {
     package func mayKeyContent(of request: HTTPRequest) -> Bool {
         guard request.method == .post, let settings = rules?.rules(for: request).settings else { return false }
         return settings.keyedContent != .asRequested && !settings.isBypassed
-            && settings.methods?.contains(.post) ?? true
+            && settings.admits(.post)
     }
 }

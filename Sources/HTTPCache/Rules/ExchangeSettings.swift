@@ -37,7 +37,7 @@ public struct ExchangeSettings: Sendable, Hashable {
 
     /// Neither stored nor answered from the store.
     public var isBypassed = false
-    /// Methods whose requests are answered from the store and stored; others are forwarded. `nil`: GET, HEAD, QUERY and what is keyed with its content.
+    /// Methods whose requests are answered from the store and stored; others are forwarded. GET stands for HEAD as well, as in the key. `nil`: GET, HEAD, QUERY and what is keyed with its content.
     public var methods: Set<HTTPRequest.Method>?
     /// What is changed in the target, or left out of the key.
     public var target = TargetRewriting()
@@ -81,6 +81,12 @@ public struct ExchangeSettings: Sendable, Hashable {
 
     /// The defaults.
     public init() {}
+
+    /// Whether requests with a method may be answered from the store: see ``methods``.
+    package func admits(_ method: HTTPRequest.Method) -> Bool {
+        guard let methods else { return true }
+        return methods.contains(method) || (method == .head && methods.contains(.get))
+    }
 }
 
 /// Fields to set and to remove. Removing comes first.

@@ -53,7 +53,7 @@ extension PreparedRequest {
         if isPerPrincipal, let principal = settings.principal { changes.append(.principal(principal)) }
         if settings.isBypassed {
             changes.append(.bypassed)
-        } else if settings.methods?.contains(request.head.method) == false {
+        } else if !settings.admits(request.head.method) {
             changes.append(.methodNotStored)
         }
         return changes

@@ -141,7 +141,7 @@ extension PreparedRequest {
         if principal != nil { policy.kind = .private }
         self.policy = policy
         guard request.storage != .never, request.isKeyed, !settings.isBypassed,
-            settings.methods?.contains(request.head.method) ?? true
+            settings.admits(request.head.method)
         else {
             key = nil
             selecting = request.head

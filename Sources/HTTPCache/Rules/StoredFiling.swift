@@ -83,7 +83,7 @@ package struct StoredFiling: Sendable {
         staleness.offline = overrides.maximumStalenessOffline
         self.staleness = staleness
         isPassedBy =
-            settings.isBypassed || settings.methods?.contains(parts.method) == false
+            settings.isBypassed || !settings.admits(parts.method)
             || overrides.statuses?.contains(head.status.code) == false
     }
 

@@ -210,18 +210,9 @@ extension RuleCheck {
         if settings.ignore.fields?.contains(name) == true {
             report("store.per", "It goes by '\(name.rawName)', which \(other("ignore.fields")) leaves out.")
         }
-        if settings.toOrigin.removed?.contains(name) == true {
-            report("store.per", "It goes by '\(name.rawName)', which \(other("to-origin.remove")) takes away.")
-        }
     }
 
     private mutating func checkMode(_ settings: RuleSettings) {
-        if settings.mode == .online, settings.stale.normal != nil {
-            report(
-                "stale.normal",
-                "It never counts beside 'online' in \(other("mode")): what is stale is not used there."
-            )
-        }
         guard settings.mode == .offline else { return }
         let asking = [
             "stale.while-revalidate", "stale.normal", "stale.on-error", "eager-refresh", "timeouts.soft",
