@@ -1,3 +1,4 @@
+import Foundation
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
@@ -13,7 +14,7 @@ struct OfflineAnswers {
         var origin: String
         /// Directives with which responses are refused once they are stale, wherever no rule of ``lifting`` matches.
         var forbidding: [String]
-        /// Rules that lift directives for some of the route's targets, or for others' only.
+        /// Rules that may lift directives for some of the route's targets.
         var lifting: [Lifting]
         /// What is stored; `nil` where no store was examined.
         var stored: Stored?
@@ -58,6 +59,8 @@ struct OfflineAnswers {
             let lifted = Self.lifted(on: route, rules)
             let rest = Self.directives.filter { !lifted.contains($0.0) }
             let lifting = rules.rules.enumerated().compactMap { index, rule -> Lifting? in
+                let patterns = rule.match.urls
+                guard patterns.isEmpty || patterns.contains(where: { Self.mayBe($0, about: route) }) else { return nil }
                 let settings = rule.settings
                 let lifted = (settings.stale.despite ?? []).union(settings.ignore.directives ?? [])
                 let names = rest.filter { lifted.contains($0.0) }.map(\.1)
@@ -70,6 +73,17 @@ struct OfflineAnswers {
                 lifting: lifting
             )
         }
+    }
+
+    /// Whether a pattern may be about what is asked of a route's origin: `false` only where it names another.
+    private static func mayBe(_ pattern: URLPattern, about route: GatewayRoute) -> Bool {
+        let text = pattern.text
+        guard !route.preservesHost, let begin = text.range(of: "://")?.upperBound else { return true }
+        let authority = text[begin...].prefix { $0 != "/" && $0 != "?" }
+        guard !text[..<begin].contains("*"), !authority.contains("*"),
+            let target = try? TargetURI("\(text[..<begin])\(authority)/")
+        else { return true }
+        return target.scheme == route.origin.scheme && target.authority == route.origin.authority
     }
 
     /// What is lifted for a target on a route that nobody has thought of: by rules that are about all of it.

@@ -240,6 +240,12 @@ struct ConfigurationFileTests {
         let all = "[must-revalidate, proxy-revalidate, no-cache, s-maxage]"
         let everything = try await offline("rules: [{stale: {despite: \(all)}}]\n")
         #expect(everything == "  api: rules lift all that forbids stale use")
+        let elsewhere = try await offline(
+            "rules: [{match: {url: \"https://other.example/**\"}, stale: {despite: \(all)}}]\n"
+        )
+        #expect(
+            elsewhere == "  api: must-revalidate, proxy-revalidate, no-cache and s-maxage make 504 of a stale response"
+        )
         let route = try await offline(
             "rules: [{match: {url: \"https://api.example.com/v1/**\"}, stale: {despite: [no-cache]}, ignore: {directives: [s-maxage]}}]\n"
         )

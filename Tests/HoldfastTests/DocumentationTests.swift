@@ -1,4 +1,5 @@
 import Foundation
+import Holdfast
 import Testing
 
 /// What the README shows is what is compiled and run: `Tests/ConsumerPackage` is built by `make test`.
@@ -16,6 +17,14 @@ import Testing
         #expect(readme.contains("```swift\n\(example)```"))
         #expect(example.split(separator: "\n").filter { $0.hasPrefix("import ") } == ["import Holdfast"])
         #expect(example.split(separator: "\n", omittingEmptySubsequences: false).count <= 23)
+    }
+
+    @Test func theReadmesConfigurationFileIsValid() throws {
+        let readme = try text("README.md")
+        let begin = try #require(readme.range(of: "```yaml\n")?.upperBound)
+        let end = try #require(readme.range(of: "```", range: begin..<readme.endIndex)?.lowerBound)
+        let configuration = try Configuration(yaml: String(readme[begin..<end]))
+        #expect(configuration.routes.count == 2 && configuration.rules.rules.count == 1)
     }
 
     @Test func everyModuleOfThePackageIsInTheReadme() throws {

@@ -72,7 +72,10 @@ public struct GatewayRoutes: Sendable {
     ///   - authority: what the client calls the host; `nil` where it does not.
     ///   - target: path and query.
     func choose(authority: String?, target: String) -> Choice? {
-        if let only { return Choice(route: only, path: only.originPrefix.path(before: target[...])) }
+        // Targets begin with a slash, so the octets can stay where they are.
+        if let only {
+            return Choice(route: only, path: only.originPrefix.text.isEmpty ? target : only.originPrefix.text + target)
+        }
         let host = authority.map { RequestedHost($0) }
         for route in table.elements(for: host?.name) {
             // A gateway speaks http, whose port is 80 where none is named. RFC 9110 §4.2.1
