@@ -10,6 +10,7 @@ public final class InMemoryResponseStore: ResponseStore {
         var responses: [CacheKey: [StoredResponse]] = [:]
         var bodies: [Int64: ByteBuffer] = [:]
         var tags: [Int64: [String]] = [:]
+        var pinned: Set<Int64> = []
         var invalidations: [(number: Int64, scope: InvalidationScope)] = []
         var nextID: Int64 = 1
     }
@@ -40,6 +41,9 @@ public final class InMemoryResponseStore: ResponseStore {
     /// Everything that is stored, in no particular order.
     public var all: [StoredResponse] { state.withLock { $0.responses.values.flatMap { $0 } } }
 
+    /// Whether a stored response is kept from eviction. This store evicts nothing; it remembers.
+    public func isPinned(_ response: StoredResponse) -> Bool { state.withLock { $0.pinned.contains(response.id) } }
+
     /// See `ResponseStore`.
     public func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream? {
         guard let body = state.withLock({ $0.bodies[response.bodyID] }) else { return nil }
@@ -68,7 +72,7 @@ public final class InMemoryResponseStore: ResponseStore {
                 var freshened = state.responses[response.key]?.first(where: { $0.id == response.id })
             else { return nil }
             freshened.head = draft.head
-            state.put(freshened, tags: draft.tags)
+            state.put(freshened, tags: draft.tags, isPinned: draft.isPinned)
             return freshened
         }
         if freshened != nil { changes.publish(StoreChange(.freshened, .key(response.key), tags: draft.tags)) }
@@ -118,7 +122,7 @@ public final class InMemoryResponseStore: ResponseStore {
             )
             state.nextID += 1
             state.bodies[response.bodyID] = body
-            state.put(response, tags: draft.tags)
+            state.put(response, tags: draft.tags, isPinned: draft.isPinned)
             return response
         }
         if stored != nil { changes.publish(StoreChange(.stored, .key(draft.key), tags: draft.tags)) }
@@ -172,12 +176,15 @@ private struct WriterEnded: Error {}
 
 extension InMemoryResponseStore.State {
     /// Puts a response where its variant was, and where it was itself.
-    fileprivate mutating func put(_ response: StoredResponse, tags: [String]) {
+    fileprivate mutating func put(_ response: StoredResponse, tags: [String], isPinned: Bool) {
+        var isPinned = isPinned
         var others: [StoredResponse] = []
         for other in responses[response.key, default: []] where other.id != response.id {
             if other.head.selectingFields == response.head.selectingFields,
                 other.head.fields[.vary] == response.head.fields[.vary]
             {
+                // What takes the place of something pinned is pinned.
+                isPinned = isPinned || pinned.contains(other.id)
                 forget(other)
             } else {
                 others.append(other)
@@ -185,12 +192,14 @@ extension InMemoryResponseStore.State {
         }
         responses[response.key] = others + [response]
         self.tags[response.id] = tags
+        if isPinned { pinned.insert(response.id) }
     }
 
     /// Forgets what belongs to a response that is no longer listed. Streams of its body have their own copy.
     fileprivate mutating func forget(_ response: StoredResponse) {
         bodies[response.bodyID] = nil
         tags[response.id] = nil
+        pinned.remove(response.id)
     }
 
     fileprivate func isInvalidated(_ key: CacheKey, tags: [String], after fence: InvalidationSequence) -> Bool {

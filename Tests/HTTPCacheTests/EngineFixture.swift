@@ -20,6 +20,7 @@ struct EngineFixture {
     init(
         kind: CacheKind = .private,
         mode: OfflineMode = .automatic,
+        rules: (any ExchangeRules)? = nil,
         options change: (inout EngineOptions) -> Void = { _ in }
     ) {
         var options = EngineOptions()
@@ -33,6 +34,7 @@ struct EngineFixture {
             credentialSecret: [UInt8](repeating: 7, count: 32),
             mode: mode,
             options: options,
+            rules: rules,
             clock: clock,
             sleeper: sleeper,
             jitter: { 1 },

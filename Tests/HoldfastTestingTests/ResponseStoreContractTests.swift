@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPCacheSemantics
+import HTTPTypes
 import HoldfastTesting
 import Logging
 import OfflineStore
@@ -37,6 +38,36 @@ import Testing
         )
         let found = await contract.run()
         #expect(found == [], "seed \(Self.seed)")
+        try await stores.close()
+    }
+
+    @Test func theStoreOnDiskKeepsPins() async throws {
+        let stores = try OpenStores()
+        let store = try await stores.open()
+        let target = try TargetURI("https://a.example/x")
+        var draft = ResponseDraft(
+            key: CacheKey(target: target),
+            head: StoredResponseHead(status: .ok, fields: [:], requestTime: .distantPast, responseTime: .distantPast),
+            freshUntil: .distantFuture,
+            isUsableStale: true,
+            storedAt: Timestamp(seconds: 0)
+        )
+        let fence = store.invalidationSequence
+        _ = try await store.beginWrite(draft, fence: fence)?.finish()
+        #expect(try await stores.arePinned(target) == [false])
+        draft.isPinned = true
+        let stored = try #require(try await store.lookup(draft.key).first)
+        _ = try await store.freshen(stored, with: draft, fence: fence)
+        #expect(try await stores.arePinned(target) == [true])
+        // Neither a new head nor what takes its place loses the pin.
+        draft.isPinned = false
+        _ = try await store.freshen(stored, with: draft, fence: fence)
+        _ = try await store.beginWrite(draft, fence: fence)?.finish()
+        #expect(try await stores.arePinned(target) == [true])
+        try await store.invalidate(.key(draft.key), keepingForOffline: false, at: Timestamp(seconds: 1))
+        draft.isPinned = true
+        _ = try await store.beginWrite(draft, fence: store.invalidationSequence)?.finish()
+        #expect(try await stores.arePinned(target) == [true])
         try await stores.close()
     }
 
@@ -80,6 +111,11 @@ private final class OpenStores: Sendable {
     func open() async throws -> any ResponseStore {
         let number = state.withLock { $0.count }
         return try await open("\(folder)/\(number)").responses
+    }
+
+    func arePinned(_ target: TargetURI) async throws -> [Bool] {
+        guard let manager = state.withLock({ $0.last?.manager }) else { return [] }
+        return try await manager.entries(for: target).map(\.isPinned)
     }
 
     func reopen(_ store: any ResponseStore) async throws -> any ResponseStore {

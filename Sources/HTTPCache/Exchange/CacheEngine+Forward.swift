@@ -63,7 +63,8 @@ extension CacheEngine {
             )
         }
         let now = clock.now()
-        for scope in scopes {
+        var done: Set<InvalidationScope> = []
+        for scope in scopes where done.insert(scope).inserted {
             await recovering("invalidate") { try await store.invalidate(scope, keepingForOffline: true, at: now) }
         }
     }

@@ -49,9 +49,9 @@ public struct ExchangeSettings: Sendable, Hashable {
     public var keyedContent = KeyedContent.asRequested
     /// Stores per principal: as a private cache, in the principal's partition and nowhere else. Requests that name no principal are handled as ever.
     public var principal: PrincipalSource?
-    /// What is set and removed towards the origin. What is removed is not in the key either; what is set is (it is the same for all).
+    /// What is set and removed towards the origin. Neither is in the key: what is removed is gone before, and what is set, the same for all, is added when the request is sent.
     public var requestFields = FieldEdits()
-    /// How much of the network may be used; bounded by the engine's mode: `offline` there beats everything.
+    /// How much of the network may be used. Of this and the engine's mode the one counts that uses less: `offline` beats everything.
     public var mode: OfflineMode?
     /// See ``EngineOptions/softTimeout``.
     public var softTimeout = Override<Duration>.inherited
@@ -66,7 +66,7 @@ public struct ExchangeSettings: Sendable, Hashable {
     public var responseFields = FieldEdits()
     /// See ``EngineOptions/eagerRefresh``.
     public var eagerRefresh = Override<Double>.inherited
-    /// See ``EngineOptions/goodDataGuard``.
+    /// See ``EngineOptions/goodDataGuard``. The content type that counts is the stored response's, which is to be kept.
     public var goodDataGuard = Override<GoodDataGuard>.inherited
     /// Tags that responses are stored under beside their cache groups.
     public var tags: [String] = []
@@ -98,6 +98,19 @@ public struct FieldEdits: Sendable, Hashable {
 
     /// Whether they change nothing.
     public var isEmpty: Bool { removed.isEmpty && set.isEmpty }
+}
+
+/// Names only: a value may be a secret, and what is written out ends in a log.
+extension FieldEdits: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// `remove: cookie; set: x-api-key`
+    public var description: String {
+        let removed = removed.map(\.canonicalName).sorted().joined(separator: ", ")
+        return "remove: \(removed); set: \(set.map(\.name.canonicalName).joined(separator: ", "))"
+    }
+    /// The same.
+    public var debugDescription: String { description }
+    /// Without children.
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// What rules change in a target.

@@ -11,10 +11,8 @@ package struct PreparedRequest: Sendable {
     package let rules: RequestRules?
     /// The target as it came.
     package let presentedTarget: TargetURI
-    /// The target that is sent.
-    package let target: TargetURI
-    /// The target that is keyed: without parameters that make no difference.
-    package let keyedTarget: TargetURI
+    /// The targets that are sent and keyed, where rules may have changed them.
+    private let rewritten: (sent: TargetURI, keyed: TargetURI)?
     /// The key of its stored responses; `nil` where it goes past the store.
     package let key: CacheKey?
     /// Its principal's stored responses are looked up and stored under ``key`` and nowhere else.
@@ -25,6 +23,12 @@ package struct PreparedRequest: Sendable {
     package let selecting: HTTPRequest
     /// How much of the network may be used.
     package let mode: OfflineMode
+
+    /// The target that is sent.
+    package var target: TargetURI { rewritten?.sent ?? presentedTarget }
+
+    /// The target that is keyed: without parameters that make no difference.
+    package var keyedTarget: TargetURI { rewritten?.keyed ?? presentedTarget }
 
     /// As it came.
     package var presented: CacheRequest { original ?? request }
@@ -88,8 +92,7 @@ package struct PreparedRequest: Sendable {
         self.request = request
         rules = other.rules
         presentedTarget = other.presentedTarget
-        target = other.target
-        keyedTarget = other.keyedTarget
+        rewritten = other.rewritten
         key = other.key
         isPerPrincipal = other.isPerPrincipal
         policy = other.policy
@@ -107,8 +110,7 @@ extension PreparedRequest {
             original = nil
             request = presented
             rules = nil
-            target = presentedTarget
-            keyedTarget = presentedTarget
+            rewritten = nil
             isPerPrincipal = false
             policy = engine.policy
             mode = engine.mode
@@ -122,8 +124,9 @@ extension PreparedRequest {
             return
         }
         let settings = rules.settings
-        target = presentedTarget.rewritten(dropping: rules.dropped, sorting: settings.target.sortsParameters)
-        keyedTarget = target.ignoring(rules.ignored)
+        let target = presentedTarget.rewritten(dropping: rules.dropped, sorting: settings.target.sortsParameters)
+        let keyedTarget = target.ignoring(rules.ignored)
+        rewritten = (target, keyedTarget)
         let request = Self.request(presented, settings, target: target == presentedTarget ? nil : target)
         self.request = request
         original = presented
@@ -188,8 +191,10 @@ extension CacheEngine {
 
     /// The targets under which responses to requests for this target are stored: as it stands, and as the rules for each method that has stored responses change it.
     ///
-    /// What is invalidated, or listened to, is all of them. Without rules that is the target itself.
-    func keyedTargets(of target: TargetURI, like request: HTTPRequest? = nil) -> [TargetURI] {
+    /// What is invalidated, or purged, is all of them. Without rules that is the target itself.
+    ///
+    /// - Parameter request: one whose method counts too, whatever it is.
+    package func keyedTargets(of target: TargetURI, like request: HTTPRequest? = nil) -> [TargetURI] {
         var result = [target]
         guard let rules else { return result }
         var methods: [HTTPRequest.Method] = [.get, .head, .post]
@@ -246,7 +251,8 @@ extension FieldEdits {
     /// - Parameter kept: names of fields that are left as they are.
     func apply(to fields: inout HTTPFields, keeping kept: Set<HTTPField.Name> = []) {
         fields.removeAll { !kept.contains($0.name) && (removed.contains($0.name) || set.contains($0.name)) }
-        for field in set where !kept.contains(field.name) { fields.append(field) }
+        // `HTTPFields` traps at 65,535 fields; no message that has as many is worth more.
+        for field in set where !kept.contains(field.name) && fields.count < 65_000 { fields.append(field) }
     }
 }
 

@@ -33,7 +33,7 @@ public final class RequestRules: PolicyOverriding {
     }
 
     /// Whether what holds for a response depends on its content type.
-    var dependsOnContentType: Bool { resolve != nil }
+    public var dependsOnContentType: Bool { resolve != nil }
 
     /// No rules.
     public static let none = RequestRules()

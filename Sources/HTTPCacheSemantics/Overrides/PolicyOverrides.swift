@@ -75,6 +75,9 @@ public struct PolicyOverrides: Sendable, Hashable {
 
 /// Tells which overrides hold for a response; the policy asks it whenever it reads one.
 public protocol PolicyOverriding: AnyObject, Sendable {
+    /// Whether the content type makes a difference; where it makes none, nobody looks for it.
+    var dependsOnContentType: Bool { get }
+
     /// - Parameter contentType: the response's `Content-Type` as it came; `nil` where it has none.
     func overrides(forContentType contentType: String?) -> PolicyOverrides
 }

@@ -79,7 +79,9 @@ extension CachePolicy {
     /// What an operator says about a response with these fields; `nil`, at no cost, where nobody says anything.
     func overrides(of fields: HTTPFields) -> PolicyOverrides? {
         guard let overriding else { return nil }
-        return overriding.overrides(forContentType: fields[.contentType])
+        return overriding.overrides(
+            forContentType: overriding.dependsOnContentType ? fields[.contentType] : nil
+        )
     }
 
     /// What the response's `Cache-Control`, or the targeted field in its place, says to this cache: the one place where it is read. RFC 9111 §5.2, RFC 9213 §2.2

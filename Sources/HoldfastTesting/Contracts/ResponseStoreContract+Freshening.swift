@@ -25,6 +25,19 @@ extension ResponseStoreContract {
             bench.findings.equal(freshened.storedAt, stored.storedAt, "the time of storing")
             bench.findings.equal(try await bench.texts(key), ["x"], "the bodies")
         },
+        Rule("A pin keeps a response from no replacing, freshening or invalidation.") { bench in
+            let key = try bench.key("/x")
+            var draft = bench.draft(key)
+            draft.isPinned = true
+            try await bench.mustPut(draft, bench.body("old"))
+            let stored = try await bench.mustPut(bench.draft(key), bench.body("new"))
+            bench.findings.equal(try await bench.texts(key), ["new"], "the bodies after a pinned one was replaced")
+            let renewal = bench.renewal(stored, fields: [.eTag: "\"2\""])
+            let freshened = try await bench.store.freshen(stored, with: renewal, fence: bench.sequence)
+            bench.findings.expect(freshened?.head == renewal.head, "a pinned response was not freshened")
+            try await bench.invalidate(.key(key), soft: false)
+            bench.findings.equal(try await bench.texts(key), [], "the bodies after a pinned one was removed")
+        },
         Rule("A response that was marked before the request was sent answers again once it is freshened.") { bench in
             let key = try bench.key("/x")
             let scopes: [InvalidationScope] = [

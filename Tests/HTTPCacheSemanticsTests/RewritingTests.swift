@@ -1,0 +1,93 @@
+import HTTPCacheSemantics
+import HTTPTypes
+import Testing
+
+/// Targets and `Accept-Encoding` as rules change them.
+@Suite struct RewritingTests {
+    private func target(_ query: String?) throws -> TargetURI {
+        try TargetURI("https://a.example/x" + (query.map { "?" + $0 } ?? ""))
+    }
+
+    @Test(arguments: [
+        ("a=1&utm_source=x&b=2", "a=1&b=2"), ("utm_source=x", nil), ("utm_source=x&utm_medium", nil), ("", ""),
+        ("a&&utm_id=1", "a&"), ("utm%5Fid=1&a", "a"), ("UTM_id=1", "UTM_id=1"), ("a=utm_id", "a=utm_id"),
+        ("fbclid=1&fbclid2=2", "fbclid2=2"), ("utm_id=1;id=5", "utm_id=1;id=5"), ("?utm_id=1", "?utm_id=1"),
+        ("a=%7e&utm_x=1", "a=%7e"), ("&utm_x", nil),
+    ])
+    func parametersAreDropped(query: String, expected: String?) throws {
+        let names = ParameterNames(["utm_*", "fbclid"])
+        let rewritten = try target(query).rewritten(dropping: names)
+        #expect(rewritten.query == expected)
+        #expect(rewritten.rewritten(dropping: names) == rewritten)
+    }
+
+    @Test(arguments: [
+        ("b=1&a=2", "a=2&b=1"), ("a=2&a=1", "a=2&a=1"), ("b&a=2&b=0&a=1", "a=2&a=1&b&b=0"), ("%62=1&a", "a&%62=1"),
+        ("b=%2f&a=x+y", "a=x+y&b=%2f"), ("b&&a", "&a&b"), ("", ""),
+    ])
+    func parametersAreSorted(query: String, expected: String) throws {
+        #expect(try target(query).rewritten(sorting: true).query == expected)
+    }
+
+    @Test func withoutAQueryNothingChanges() throws {
+        let target = try target(nil)
+        #expect(target.rewritten(dropping: ParameterNames(["*"]), sorting: true) == target)
+        #expect(target.ignoring(ParameterNames(["*"])) == target)
+    }
+
+    @Test(arguments: [
+        ("session=1&a=2", "a=2"), ("session=1", nil), ("session=1;a=2", "session=1;a=2"),
+        ("session=1%26a=2", "session=1%26a=2"), ("session=1%2526a=2", "session=1%2526a=2"),
+        ("session=1%3ba=2", "session=1%3ba=2"), ("?session=1", "?session=1"), ("session=a%3D%3D&session=b", nil),
+        ("session%5B%5D=1", "session%5B%5D=1"), ("session%00=1", "session%00=1"),
+    ])
+    func parametersAreIgnored(query: String, expected: String?) throws {
+        #expect(try target(query).ignoring(ParameterNames(["session"])).query == expected)
+    }
+
+    /// Whatever the query: nothing is changed twice, pieces keep their octets, and those of one name their order.
+    @Test(arguments: 0..<200 as Range<UInt64>) func rewritingKeepsWhatItDoesNotDrop(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let pieces = (0..<Int.random(in: 1...8, using: &random)).map { _ in
+            (0..<Int.random(in: 0...5, using: &random)).map { _ in
+                ["a", "b", "=", "%61", "%3D", ";", "+", "?", "%26", "*"].randomElement(using: &random) ?? "a"
+            }.joined()
+        }
+        let before = try target(pieces.joined(separator: "&"))
+        let names = ParameterNames(["b*"])
+        let after = before.rewritten(dropping: names, sorting: true)
+        #expect(after.rewritten(dropping: names, sorting: true) == after, "seed \(seed)")
+        let kept = after.query.map { $0.split(separator: "&", omittingEmptySubsequences: false).map(String.init) } ?? []
+        var left = pieces
+        for piece in kept {
+            let index = left.firstIndex(of: piece)
+            #expect(index != nil || piece.isEmpty, "seed \(seed): '\(piece)' is new")
+            if let index { left.remove(at: index) }
+        }
+        for name in ["a", "%61"] {
+            let isNamed = { (piece: String) in piece == name || piece.hasPrefix(name + "=") }
+            let same = kept.filter(isNamed)
+            #expect(same.isEmpty || same == pieces.filter(isNamed), "seed \(seed): the order of '\(name)'")
+        }
+        let ignoring = before.ignoring(names)
+        #expect(ignoring.ignoring(names) == ignoring, "seed \(seed)")
+    }
+
+    @Test(arguments: [
+        ("gzip, br", "br, gzip"), ("br;q=0.1,gzip;q=1.000", "br, gzip"), ("GZIP", "gzip"), ("x-gzip", "gzip"),
+        ("deflate", "identity"), ("", "identity"), ("identity", "identity"), ("*", "br, gzip, zstd"),
+        ("*;q=0", nil), ("gzip, *;q=0", "gzip, identity;q=0"), ("gzip;q=0, *", "br, zstd"),
+        ("identity;q=0", nil), ("gzip, identity;q=0", "gzip, identity;q=0"), ("gzip;q=0", "identity"),
+        ("gzip, gzip;q=0", "identity"), ("gzip;q=0.", "identity"), ("gzip;q=2", nil), ("gzip;q=1.5", nil),
+        ("gzip;q=-1", nil), ("gzip;level=9", nil), ("g zip", nil), (", gzip ,, br ;q=1", "br, gzip"),
+    ])
+    func acceptEncodingHasOneSpelling(value: String, expected: String?) {
+        let normalized = AcceptEncoding.normalized([.acceptEncoding: value])
+        #expect(normalized == expected)
+        if let normalized {
+            #expect(AcceptEncoding.normalized([.acceptEncoding: normalized]) == normalized)
+        }
+    }
+
+    @Test func withoutTheFieldNothingIsSaid() { #expect(AcceptEncoding.normalized([:]) == nil) }
+}

@@ -1,0 +1,88 @@
+import HTTPTypes
+import NIOCore
+import Testing
+
+@testable import HTTPCache
+
+/// Which GraphQL requests are read as queries.
+@Suite struct GraphQLTests {
+    @Test(arguments: [
+        ("{ a }", nil, GraphQLOperation.query), ("query { a }", nil, .query), ("query A { a }", nil, .query),
+        ("mutation { a }", nil, .mutation), ("subscription S { a }", nil, .subscription),
+        ("query A { a } mutation B { b }", "A", .query), ("query A { a } mutation B { b }", "B", .mutation),
+        (
+            "fragment F on T { mutation } query ($a: [T!]! = {x: \"}\"}) @d(a: {b: 1}) { a(b: $a) { ...F } }", nil,
+            .query
+        ),
+        ("# mutation { a }\n\u{FEFF},query{a}", nil, .query),
+        ("query { a(b: \"\"\" mutation \\\"\"\" } \"\"\", c: \"\\\"}\") }", nil, .query),
+        ("query query { mutation }", nil, .query), ("query A @live { a(x: -1.5e+3) @skip(if: true) }", "A", .query),
+    ])
+    func theSelectedOperationTellsTheType(document: String, name: String?, type: GraphQLOperation) {
+        #expect(GraphQLDocument.operation(in: document, named: name) == type)
+    }
+
+    @Test(arguments: [
+        ("", nil), ("query A { a } query B { b }", nil), ("query A { a }", "B"), ("query A { a } query A { b }", "A"),
+        ("{ a", nil), ("{ a ]", nil), ("{ a } }", nil), ("type A { a: Int }", nil),
+        ("{ a } extend type A { b: Int }", nil),
+        ("{ a(b: \"x) }", nil), ("{ a(b: \"\"\"x) }", nil), ("query", nil), ("query A(", nil), ("{ a } ?", nil),
+        ("{ a } mutation { b }", nil), ("fragment F on T { a }", nil), ("{ a }", "A"), ("(query { a })", nil),
+        ("query A : { a }", nil), (String(repeating: "{", count: 1000), nil),
+    ])
+    func whatCannotBeReadIsNone(document: String, name: String?) {
+        #expect(GraphQLDocument.operation(in: document, named: name) == nil)
+    }
+
+    private func isQuery(_ json: String, type: String = "application/json", encoding: String? = nil) -> Bool {
+        var fields: HTTPFields = [.contentType: type]
+        if let encoding { fields[.contentEncoding] = encoding }
+        let head = HTTPRequest(
+            method: .post,
+            scheme: "https",
+            authority: "a.example",
+            path: "/graphql",
+            headerFields: fields
+        )
+        return CacheRequest(head: head, body: .buffer(ByteBuffer(string: json))).isGraphQLQuery
+    }
+
+    @Test(arguments: [
+        #"{"query":"{ a }"}"#, #" { "query" : "{ a }" , "variables" : {"a":[1,-2.5e3,true,null,"x"]} } "#,
+        #"{"operationName":null,"query":"query A { a }","extensions":{}}"#,
+        #"{"operationName":"A","query":"query A { a } mutation B { b }"}"#, #"{"qu\u0065ry":"\u007b a }"}"#,
+    ])
+    func aQueryIsOne(json: String) { #expect(isQuery(json)) }
+
+    @Test(arguments: [
+        "", "[]", "null", #"[{"query":"{ a }"}]"#, #"{"query":"mutation { a }"}"#, #"{"query":"subscription { a }"}"#,
+        #"{"query":"{ a }","query":"mutation { a }"}"#, #"{"query":"{ a }","qu\u0065ry":"mutation { a }"}"#,
+        #"{"query":"{ a }"} x"#, #"{"query":"{ a }",}"#, #"{"query":"{ a }""#, #"{"query":null}"#,
+        #"{"operationName":"B","query":"query A { a } mutation B { b }"}"#, #"{"operationName":"","query":"{ a }"}"#,
+        #"{"query":"{ a }","doc_id":"7"}"#, #"{"variables":{}}"#, #"{"query":"\ud800 { a }"}"#,
+        #"{"query":"{ a }","variables":{"a" 1}}"#, "{\"query\":\"{ a }\n\"}",
+    ])
+    func whateverElseIsNone(json: String) { #expect(!isQuery(json)) }
+
+    @Test func contentOfAnotherKindIsNone() {
+        let json = #"{"query":"{ a }"}"#
+        #expect(isQuery(json, type: "application/json; charset=utf-8"))
+        #expect(isQuery(json, type: "application/graphql+json"))
+        #expect(!isQuery(json, type: "text/plain"))
+        #expect(!isQuery(json, encoding: "gzip"))
+        let deep = #"{"query":"{ a }","variables":"# + String(repeating: "[", count: 5000) + "}"
+        #expect(!isQuery(deep))
+    }
+
+    @Test func aStreamIsNone() {
+        let head = HTTPRequest(
+            method: .post,
+            scheme: "https",
+            authority: "a.example",
+            path: "/",
+            headerFields: [.contentType: "application/json"]
+        )
+        let body = BodyStream(ByteBuffer(string: #"{"query":"{ a }"}"#))
+        #expect(!CacheRequest(head: head, body: .stream(body)).isGraphQLQuery)
+    }
+}
