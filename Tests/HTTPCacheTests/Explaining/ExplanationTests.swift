@@ -101,6 +101,23 @@ struct ExplanationTests {
         #expect(try await fixture.engine.explain(fixture.request(), at: later).now.reason == .stale)
     }
 
+    @Test func aBodyThatIsGoneIsToldAndAnswersNothing() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(EngineFixture.url, .fresh("one"))
+        try await fixture.get()
+        fixture.store.fail([.openBody])
+        let explanation = try await fixture.engine.explain(fixture.request())
+        #expect(explanation.variants.first?.isBodyGone == true && explanation.now.answer == .forwarded)
+        #expect(explanation.unreachable.answer == .refused && explanation.offline.answer == .refused)
+    }
+
+    @Test func aStoreThatCannotBeReadIsTold() async throws {
+        let fixture = EngineFixture()
+        fixture.store.fail([.lookup])
+        let explanation = try await fixture.engine.explain(fixture.request())
+        #expect(!explanation.isStoreReadable && explanation.now.reason == .uriMiss)
+    }
+
     @Test func aTargetThatIsNoneIsRefused() async throws {
         let fixture = EngineFixture()
         let request = CacheRequest(head: HTTPRequest(method: .get, scheme: "ftp", authority: "a.example", path: "/"))
