@@ -130,7 +130,7 @@ import Testing
         try await kitchen.get("https://api.example.com/items?size=20&page=2")
         let other = try await kitchen.get("https://api.example.com/items?page=2&size=20")
         #expect(other.response.outcome.isHit)
-        try await kitchen.memory.invalidate(.tag("items"), keepingForOffline: true, at: kitchen.clock.now())
+        _ = try await kitchen.memory.invalidate(.tag("items"), keepingForOffline: true, at: kitchen.clock.now())
         #expect(try await kitchen.get("https://api.example.com/items?page=2&size=20").text == "new page")
     }
 
@@ -139,7 +139,7 @@ import Testing
         let url = "https://api.example.com/items?page=1"
         try await kitchen.expect(url, answering: .ok("first"), isHitAfter: .seconds(4), andNotAfter: nil)
         kitchen.transport.script(url, .ok("newer"))
-        try await kitchen.memory.invalidate(.tag("items"), keepingForOffline: true, at: kitchen.clock.now())
+        _ = try await kitchen.memory.invalidate(.tag("items"), keepingForOffline: true, at: kitchen.clock.now())
         #expect(try await kitchen.get(url).text == "newer")
     }
 
