@@ -133,7 +133,7 @@ extension SeededRandom {
                 0.15
             )
         }
-        if chance(0.05) { fields[HTTPField.Name("Pragma")!] = "no-cache" }  // a token
+        if chance(0.05), let pragma = HTTPField.Name("Pragma") { fields[pragma] = "no-cache" }
         if chance(0.5) { fields[.acceptLanguage] = pick(["de", "en", "de, en"]) }
         if chance(0.15) { fields[.cookie] = "sid=1" }
         if chance(0.1) { fields[.authorization] = "Bearer secret" }
@@ -199,7 +199,9 @@ extension SeededRandom {
                 0.2
             ).map { chance(0.5) && !$0.hasPrefix("max-age") ? "max-age=60, " + $0 : $0 }
         }
-        if chance(0.05) { fields[HTTPField.Name("CDN-Cache-Control")!] = "max-age=\(pick([10, 90]))" }  // a token
+        if chance(0.05), let targeted = HTTPField.Name("CDN-Cache-Control") {
+            fields[targeted] = "max-age=\(pick([10, 90]))"
+        }
         if chance(0.2) { fields[.expires] = pick(["Thu, 01 Jan 2026 00:01:00 GMT", "0"]) }
         if chance(0.5) { fields[.date] = pick(["Thu, 01 Jan 2026 00:00:00 GMT", "Wed, 31 Dec 2025 23:59:50 GMT"]) }
         if chance(0.2) { fields[.age] = pick(["0", "7", "61", "x"]) }
