@@ -200,7 +200,9 @@ import Testing
 }
 
 private enum Cookbook {
-    static let root = #filePath.components(separatedBy: "Tests/").dropLast().joined(separator: "Tests/")
+    static let root =
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().path + "/"
     static let folder = root + "Examples/Cookbook/"
 
     static func files() throws -> [String] {
