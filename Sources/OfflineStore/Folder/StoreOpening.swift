@@ -79,7 +79,7 @@ enum StoreOpening {
                 throw StoreError(
                     code: .damaged,
                     message: "The database '\(folder.databasePath(number))' is damaged. "
-                        + "Open the store for writing once: that sets it aside and starts a new one."
+                        + "Open the store for writing once ('holdfast serve' does): that sets it aside and starts a new one."
                 )
             }
             warn(of: fileSystem(folder.path), folder, logger)
