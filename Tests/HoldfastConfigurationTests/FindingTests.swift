@@ -28,7 +28,7 @@ import Testing
         ),
         (
             "version: 1\nroutes:\n  - {name: a, host: a, origin: \"https://a/x\"}\n  - {name: b, host: b, origin: \"https://a\", mode: offline}",
-            "f:3: route 'a': mode: route 'b' (line 4) leads to the same origin, so its 'offline' holds here too: what is stored is one for both. Name the same mode in both, or put the one with the longer path first."
+            "f:3: route 'a': mode: route 'b' (line 4) leads to the same origin, so its 'offline' holds here too: what is stored is one for both. Name it here too; another mode counts only where this route comes first, and leads to a longer path."
         ),
         ("version: 1\nversion: 1", "f:1: There twice: 'version'. Each key is there once at most."),
         (

@@ -115,7 +115,7 @@ extension Configuration {
             report(
                 "mode",
                 "\(routes[other].subject(number: other + 1))\(place) leads to the same origin, so its '\(mode.rawValue)' holds here too: what is stored "
-                    + "is one for both. Name the same mode in both, or put the one with the longer path first."
+                    + "is one for both. Name it here too; another mode counts only where this route comes first, and leads to a longer path."
             )
         }
         if let name = route.name, let first = routes[..<index].first(where: { $0.name == name }) {

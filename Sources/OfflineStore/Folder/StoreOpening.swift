@@ -73,7 +73,7 @@ enum StoreOpening {
         let folder = StoreFolder(path: path)
         return try translatingErrors(folder) {
             guard case .store(let number) = try examine(folder) else {
-                throw notAStore(folder, "there is no store in it yet")
+                throw notAStore(folder, "there is no store in it yet", isReadOnly: true)
             }
             guard try isOurs(folder.databasePath(number)) else {
                 throw StoreError(
@@ -179,11 +179,11 @@ enum StoreOpening {
         if case .ours = try DatabaseHeader(path: path) { true } else { false }
     }
 
-    static func notAStore(_ folder: StoreFolder, _ what: String) -> StoreError {
+    static func notAStore(_ folder: StoreFolder, _ what: String, isReadOnly: Bool = false) -> StoreError {
         StoreError(
             code: .notAStore,
             message:
-                "'\(folder.path)' is no store: \(what). Choose a store's folder, or an empty or new one. Nothing was changed."
+                "'\(folder.path)' is no store: \(what). Choose a store's folder\(isReadOnly ? "" : ", or an empty or new one"). Nothing was changed."
         )
     }
 
