@@ -125,7 +125,7 @@ struct OfflineAnswers {
             policy.overriding = rules.rules(for: request)
             let refused: String? =
                 if case .forbidden(let name) = policy.staleUse(of: response.head) { name } else { nil }
-            if let index = gateway.firstIndex(where: { $0.mayHaveAsked(for: components.target) }) {
+            if let index = route(of: components.target) {
                 counts[index].add(refused, entry.redactedURI)
             } else {
                 others.add(refused, entry.redactedURI)
@@ -135,10 +135,19 @@ struct OfflineAnswers {
         if others.responses > 0 || gateway.isEmpty { self.others = others }
     }
 
+    /// The route that most likely brought what is stored for a target.
+    private func route(of target: TargetURI) -> Int? {
+        let routes = gateway.indices.filter { gateway[$0].mayHaveAsked(for: target) }
+        // With the client's host in the target, only a request without one has the origin's.
+        return routes.first { !gateway[$0].preservesHost || gateway[$0].origin.host != target.host } ?? routes.first
+    }
+
     /// For people.
     var lines: [String] {
         guard !routes.isEmpty || others != nil else { return [] }
-        var lines = ["Offline: what is stored answers while it is fresh, and stale where no directive forbids that."]
+        var lines = [
+            "Offline: what is stored answers while it is fresh, and stale where no directive forbids that, within 'stale.offline'."
+        ]
         for route in routes {
             let name = route.route
             if route.forbidding.isEmpty {
@@ -173,6 +182,9 @@ extension OfflineAnswers.Stored {
 
     /// `api: 12 of 340 stored responses answer 504 offline: 9 by must-revalidate, 3 by s-maxage`, and examples.
     fileprivate func lines(_ name: String) -> [String] {
+        guard responses > 0 else {
+            return ["  \(name): nothing is stored, or it is counted with another route to the same origin"]
+        }
         guard refused > 0 else { return ["  \(name): none of \(responses) stored responses answers 504 offline"] }
         let reasons = refusedBy.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         return [

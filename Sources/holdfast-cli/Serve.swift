@@ -175,7 +175,9 @@ struct Serve: AsyncParsableCommand {
             await engine.shutDown()
             await transport.shutDown()
             let wanted = ListenAddress(host: settings.gateway.host, port: settings.gateway.port)
-            throw CommandFailure("'\(wanted)' cannot be listened on: \(error). Choose another with '--listen'.")
+            // The library's own text tells how it asked, which helps nobody here.
+            let why = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
+            throw CommandFailure("'\(wanted)' cannot be listened on: \(why). Choose another with '--listen'.")
         }
         StandardStream.output.line("holdfast listening on http://\(address)")
         await signals.first()

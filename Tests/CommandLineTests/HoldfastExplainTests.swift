@@ -97,6 +97,91 @@ struct HoldfastExplainTests {
         }
     }
 
+    @Test(arguments: [
+        (
+            "ignore: {directives: [must-revalidate]}",
+            "The origin would be asked whether the stored response is still good: it has been stale for 5 m (max-age=300), and it is staler than 'stale.normal' allows (rule 'feed', line 7)."
+        ),
+        (
+            "bypass: false",
+            "The origin would be asked whether the stored response is still good: it has been stale for 5 m (max-age=300), and 'must-revalidate' forbids its use without validation."
+        ),
+        (
+            "freshness: {lifetime: 1 m}",
+            "The origin would be asked whether the stored response is still good: it has been stale for 9 m (freshness.lifetime 1 m by rule 'feed', line 6), and 'must-revalidate' forbids its use without validation."
+        ),
+    ])
+    func whatIsStoredFirstSaysWhyItIsNot(setting: String, verdict: String) async throws {
+        try await withStore { store, folder in
+            let file = folder.appendingPathComponent("holdfast.yaml")
+            let yaml = """
+                version: 1
+                mode: preferStored
+                rules:
+                  - name: feed
+                    match: {url: "https://api.example.com/**"}
+                    \(setting)
+                    stale: {normal: 1 m, on-error: 1 h}
+
+                """
+            try Data(yaml.utf8).write(to: file)
+            let outcome = try await Self.holdfast.run(
+                "explain",
+                Self.url,
+                "--store",
+                store,
+                "--config",
+                file.path,
+                "--at",
+                "2026-01-01T00:10:00Z"
+            )
+            #expect(outcome.status == 0 && outcome.error.isEmpty)
+            #expect(outcome.text.split(separator: "\n").first.map(String.init) == verdict)
+            if setting.contains("directives") {
+                #expect(outcome.text.contains("503, which 'stale.on-error' (rule 'feed', line 7) allows."))
+                #expect(outcome.text.contains(": end of stale.on-error\n"))
+                #expect(outcome.text.contains("it is staler than 'stale.on-error' allows (rule 'feed', line 7)."))
+            }
+        }
+    }
+
+    @Test func aTimeAgoIsNoOption() async throws {
+        try await withStore { store, _ in
+            let outcome = try await Self.holdfast.run("explain", Self.url, "--store", store, "--at", "-1d")
+            #expect(outcome.status == 0 && outcome.error.isEmpty)
+        }
+    }
+
+    @Test func contentIsPartOfTheKeyWhereARuleSaysSo() async throws {
+        try await withStore { store, folder in
+            let file = folder.appendingPathComponent("holdfast.yaml")
+            let yaml = """
+                version: 1
+                rules:
+                  - name: graphql
+                    match: {url: "https://api.example.com/graphql", method: POST}
+                    store: {methods: [POST], content: graphql}
+                    freshness: {lifetime: 1 m}
+
+                """
+            try Data(yaml.utf8).write(to: file)
+            let content = folder.appendingPathComponent("query.json")
+            try Data(#"{"query":"{ feed { id } }"}"#.utf8).write(to: content)
+            let arguments = [
+                "explain", "https://api.example.com/graphql", "--store", store, "--config", file.path, "--method",
+                "POST",
+                "--header", "Content-Type: application/json",
+            ]
+            let without = try await Self.holdfast.run(arguments: arguments)
+            #expect(without.text.contains("allows no stored answer"))
+            let with = try await Self.holdfast.run(arguments: arguments + ["--content", content.path])
+            #expect(with.text.hasPrefix("Would be forwarded to the origin: nothing is stored for this target."))
+            #expect(with.text.contains("content with SHA-256"))
+            let missing = try await Self.holdfast.run(arguments: arguments + ["--content", content.path + "x"])
+            #expect(missing.status == 64)
+        }
+    }
+
     @Test func jsonIsTheValue() async throws {
         try await withStore { store, _ in
             let outcome = try await Self.holdfast.run(

@@ -120,9 +120,9 @@ struct HoldfastRulesTests {
 
                     By rule 'images' (line 7): lifetime 1, staleness 1
                       GET http://a.example/a.png
-                          lifetime   3600 s instead of 60 s
+                          lifetime   1 h instead of 1 m
                           staleness  forbidden by: nothing instead of must-revalidate
-                          staleness  offline: 604800 s instead of unlimited
+                          staleness  offline: 7 d instead of unlimited
 
                     By rule 'agents' (line 11): key 1
                       GET http://a.example/agents

@@ -9,6 +9,27 @@ import Testing
         ("rules: []", "f:1: version: It is missing. Write 'version: 1' on the first line."),
         ("version: 2", "f:1: version: '2' is not understood here. This program understands version 1."),
         ("[]", "f:1: Expected 'version: 1' and settings, not a list."),
+        ("version: 1\r\nstore:\r\n\tpath: x", "f:3: A tab stands at column 1. YAML is indented with spaces."),
+        (
+            "\u{FEFF}version: 1\nmode: sometimes",
+            "f:2: mode: Expected online, automatic, preferStored or offline, not 'sometimes'."
+        ),
+        (
+            "version: 1\nrules:\n  - match: {method: get}\n    bypass: true",
+            "f:3: rule 1: match.method: 'get' is not 'GET': methods are told apart by capitals. Write 'GET'."
+        ),
+        (
+            "version: 1\nguard: {smallest-json-share: 2}",
+            "f:2: guard: 'smallest-json-share': Expected a number from 0 to 1, not '2'."
+        ),
+        (
+            "version: 1\nroutes:\n  - a\n  - {origin: \"ftp://a\"}",
+            "f:3: route 1: Expected a mapping with an 'origin', not 'a'.\nf:4: route 2: origin: 'ftp://a' is no http or https URI. Give an absolute URI such as 'https://a.example/x'."
+        ),
+        (
+            "version: 1\nroutes:\n  - {name: a, host: a, origin: \"https://a/x\"}\n  - {name: b, host: b, origin: \"https://a\", mode: offline}",
+            "f:3: route 'a': mode: route 'b' (line 4) leads to the same origin, so its 'offline' holds here too: what is stored is one for both. Name it here too; another mode counts only where this route comes first, and leads to a longer path."
+        ),
         ("version: 1\nversion: 1", "f:1: There twice: 'version'. Each key is there once at most."),
         (
             "version: 1\nruels: []",
@@ -32,7 +53,7 @@ import Testing
         ),
         (
             "version: 1\nfailure-throttle: -5 s",
-            "f:2: failure-throttle: '-5 s' is no number with a unit (ms, s, m, h, d or w)."
+            "f:2: failure-throttle: '-5 s' is no number with a unit (ms, s, m, h, d or w) that is not negative, as in '5 s'."
         ),
         (
             "version: 1\nfailure-throttle: 99999999999999999999 s",

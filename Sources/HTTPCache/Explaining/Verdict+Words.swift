@@ -30,9 +30,12 @@ extension Foresight.Outcome {
             return "\(state) (\(wording.lifetime(of: serve.stored.head)))\(refreshed)"
         case .maxStale: return "\(state), which the request's 'max-stale' allows"
         case .staleWhileRevalidate:
-            return "\(state), which 'stale-while-revalidate' allows"
+            return "\(state), which 'stale-while-revalidate' allows\(wording.rule(of: ["stale.while-revalidate"]))"
                 + (isRefreshed ? ", and renewed in the background" : "")
-        case .staleIfError: return "\(state), in place of the origin's 503 ('stale-if-error')"
+        case .staleIfError:
+            let isRules = considered.map { wording.coversErrors($0.stored.head, $0.reuse.freshness) } ?? false
+            let why = isRules ? "'stale.on-error'\(wording.rule(of: ["stale.on-error"]))" : "'stale-if-error'"
+            return "\(state), in place of the origin's 503, which \(why) allows"
         case .unreachable: return "\(state), because the origin cannot be reached"
         case .away: return "\(state), because the origin counts as away and is not asked"
         case .recentFailure: return "\(state), because the origin failed a moment ago and is not asked again yet"
@@ -88,18 +91,37 @@ extension Foresight.Outcome {
         }
         guard let (stored, reuse) = considered else { return "nothing usable is stored" }
         let since = staleness(reuse.freshness, "it has been stale for", orElse: "it has just become stale")
-        return "\(since) (\(wording.lifetime(of: stored.head)))"
+        return "\(since) (\(wording.lifetime(of: stored.head)))\(whyNotFirst(stored, reuse, wording))"
+    }
+
+    /// Why what is stored does not go before the origin where the mode or the caller wants that.
+    private func whyNotFirst(_ stored: StoredResponse, _ reuse: Reuse, _ wording: Wording) -> String {
+        guard preference == .storedFirst else { return "" }
+        if case .forbidden(let name) = reuse.staleUse(isOffline: mode == .offline) {
+            return ", and \(wording.prohibition(name))"
+        }
+        if let directive = reuse.liftedDirective {
+            return ", and '\(directive)' counts while the origin can be asked: it is lifted only where that fails"
+                + wording.rule(of: ["stale.despite"])
+        }
+        return stored.head.status.code >= 400 ? ", and it is an error" : ""
     }
 
     // MARK: Not served
 
     private func notStandingIn(_ wording: Wording) -> String {
         guard let (stored, reuse) = considered else { return "nothing is stored that could stand in" }
-        if case .forbidden(let name) = reuse.staleUse(isOffline: mode == .offline) { return wording.prohibition(name) }
+        // Other budgets than that for errors have no say here.
+        if case .forbidden(let name) = reuse.staleUse(isOffline: mode == .offline), !name.hasPrefix("stale.") {
+            return wording.prohibition(name)
+        }
         if stored.head.isInvalidated { return "what is stored was invalidated" }
         if stored.head.status.code >= 400 { return "what is stored is an error itself" }
         if preference == .networkOnly { return "the caller wants only the origin's answer" }
-        return "no 'stale-if-error' covers how stale the stored response is"
+        let rule = wording.rule(of: ["stale.on-error"])
+        return rule.isEmpty
+            ? "no 'stale-if-error' covers how stale the stored response is"
+            : "it is staler than 'stale.on-error' allows\(rule)"
     }
 
     private func refusing(_ refusal: ExchangeError, _ wording: Wording) -> String {

@@ -78,7 +78,7 @@ extension CacheEngine {
                 throw TransportError(
                     code: .timeout,
                     message:
-                        "'\(request.head.origin)' sent no response within \(limit). Raise 'hardTimeout' if it needs longer."
+                        "'\(request.head.origin)' sent no response within \(limit). Raise the hard timeout if it needs longer."
                 )
             }
             return response

@@ -76,6 +76,11 @@ extension CachePolicy {
         targetedFields.first { ResponseDirectives(targeted: [$0], in: fields) != nil } ?? "cache-control"
     }
 
+    /// How stale a response may be that answers for an origin's error, in milliseconds, where a rule says so. RFC 5861 §4
+    package func errorBudget(of stored: StoredResponseHead) -> Int64? {
+        overrides(of: stored.fields)?.staleIfError.map { DeltaSeconds(seconds: $0).milliseconds }
+    }
+
     /// The instants at which ``reuse(of:for:at:)`` may begin to answer otherwise, in no particular order; those that have passed among them.
     ///
     /// More than there are, perhaps: who wants to know whether something changes then asks ``reuse(of:for:at:)``.
@@ -89,8 +94,15 @@ extension CachePolicy {
             // A limit is inclusive: the first instant after it is the next one.
             points.append(TurningPoint(ending: ending, instant: start.adding(milliseconds: seconds.milliseconds + 1)))
         }
-        add("stale-while-revalidate", fields.directives.staleWhileRevalidate)
-        add("stale-if-error", fields.directives.staleIfError)
+        let overrides = fields.overrides
+        add(
+            overrides?.staleWhileRevalidate == nil ? "stale-while-revalidate" : "stale.while-revalidate",
+            fields.directives.staleWhileRevalidate
+        )
+        add(
+            overrides?.staleIfError == nil ? "stale-if-error" : "stale.on-error",
+            fields.directives.staleIfError
+        )
         add("stale-if-error", wishes.staleIfError)
         add("stale.normal", fields.overrides?.maximumStaleness.map(DeltaSeconds.init(seconds:)))
         add("stale.offline", fields.overrides?.maximumStalenessOffline.map(DeltaSeconds.init(seconds:)))

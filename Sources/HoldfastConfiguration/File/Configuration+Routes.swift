@@ -3,7 +3,9 @@ import HTTPCacheSemantics
 
 extension Configuration.Route {
     /// What messages call it.
-    func subject(number: Int) -> String { name.map { "route \(shown($0))" } ?? "route \(number)" }
+    ///
+    /// - Parameter number: which of the routes it is, from 1, where no file says so.
+    func subject(number: Int) -> String { name.map { "route \(shown($0))" } ?? "route \(self.number ?? number)" }
 
     /// What is left of a request's path (with its query) behind this route's: empty, or begins with a slash or a question mark; `nil` where the route is about others.
     ///
@@ -107,6 +109,15 @@ extension Configuration {
                 report("host", "\(shown(host)) is no host such as 'api.local', 'api.local:8080' or '*.example.com'.")
             }
         }
+        if let other = routeWhoseModeHolds(for: route), routes[other].mode != route.mode, let mode = routes[other].mode
+        {
+            let place = routes[other].line.map { " (line \($0))" } ?? ""
+            report(
+                "mode",
+                "\(routes[other].subject(number: other + 1))\(place) leads to the same origin, so its '\(mode.rawValue)' holds here too: what is stored "
+                    + "is one for both. Name it here too; another mode counts only where this route comes first, and leads to a longer path."
+            )
+        }
         if let name = route.name, let first = routes[..<index].first(where: { $0.name == name }) {
             report("name", "Another route\(first.line.map { " on line \($0)" } ?? "") has this name.")
         }
@@ -118,6 +129,19 @@ extension Configuration {
             )
         }
         return findings
+    }
+
+    /// Modes hold for what is asked of an origin, whichever way it was asked: the first route whose origin covers this one's decides.
+    private func routeWhoseModeHolds(for route: Route) -> Int? {
+        guard !route.preservesHost, let target = try? TargetURI(route.origin) else { return nil }
+        func prefix(_ target: TargetURI) -> Substring {
+            target.path.last == "/" ? target.path.dropLast() : target.path[...]
+        }
+        return routes.firstIndex { other in
+            guard other.mode != nil, !other.preservesHost, let its = try? TargetURI(other.origin) else { return false }
+            return its.scheme == target.scheme && its.authority == target.authority
+                && (prefix(target) + "/").hasPrefix(prefix(its) + "/")
+        }
     }
 
     private func checkPath(_ path: String, _ report: (String) -> Void) {

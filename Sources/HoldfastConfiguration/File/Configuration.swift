@@ -18,6 +18,8 @@ public struct Configuration: Sendable {
         public var mode: OfflineMode?
         /// The line on which it begins.
         public var line: Int?
+        /// Which of the file's routes it is, from 1: also where others before it could not be read.
+        var number: Int?
 
         /// A route.
         public init(

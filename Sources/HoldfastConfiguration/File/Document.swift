@@ -14,7 +14,9 @@ struct Document {
     private var count = 0
 
     /// - Returns: `nil` for a file without any content.
-    static func read(_ yaml: String) throws(Refusal) -> FileValue? {
+    static func read(_ text: String) throws(Refusal) -> FileValue? {
+        // The parser of texts takes no byte order mark, which editors leave there. YAML 1.2 §5.2
+        let yaml = text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
         guard yaml.utf8.count <= maximumLength else {
             throw Refusal("The file has \(yaml.utf8.count) octets. The limit is \(maximumLength).")
         }
@@ -71,6 +73,9 @@ struct Document {
     private static func refusal(_ error: YamlError, in yaml: String) -> Refusal {
         switch error {
         case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _):
+            if stands("\t", line: mark.line, column: mark.column, in: yaml) {
+                return Refusal("A tab stands at column \(mark.column). YAML is indented with spaces.", line: mark.line)
+            }
             let place = context.map { " \($0.text)" } ?? ""
             return Refusal("It is no YAML at column \(mark.column):\(place) \(problem).", line: mark.line)
         case .composer(_, let problem, let mark, _):
@@ -87,5 +92,12 @@ struct Document {
         default:
             return Refusal("The file is no YAML.")
         }
+    }
+
+    /// Whether a character stands at a place, counted from 1.
+    private static func stands(_ scalar: Unicode.Scalar, line: Int, column: Int, in yaml: String) -> Bool {
+        guard line > 0, column > 0 else { return false }
+        let lines = yaml.unicodeScalars.split(separator: "\n", maxSplits: line, omittingEmptySubsequences: false)
+        return line <= lines.count && lines[line - 1].dropFirst(column - 1).first == scalar
     }
 }

@@ -116,6 +116,7 @@ extension FileReader {
         }
         for (index, value) in routes.enumerated() {
             var route = Configuration.Route(origin: "", line: value.line)
+            route.number = index + 1
             guard case .mapping(let entries, _) = value else {
                 report(
                     value.line,

@@ -80,9 +80,10 @@ indirect enum FileValue {
     }
 
     /// A number from 0 to 1.
-    func share() throws(Refusal) -> Double {
+    func share(of key: String? = nil) throws(Refusal) -> Double {
         guard case .text(let text, _, _) = self, let number = Double(text), (0...1).contains(number) else {
-            throw Refusal("Expected a number from 0 to 1, not \(shown).", line: line)
+            let place = key.map { "'\($0)': " } ?? ""
+            throw Refusal("\(place)Expected a number from 0 to 1, not \(shown).", line: line)
         }
         return number
     }

@@ -53,7 +53,9 @@ enum Quantity {
         let unit = String(decoding: octets.dropFirst(number.count).drop { $0 == 0x20 }, as: UTF8.self)
         let parts = number.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count <= 2, parts.allSatisfy({ !$0.isEmpty }), number.count <= 24 else {
-            throw Refusal("\(shown(text)) is no number with a unit (\(units)).")
+            let hint =
+                number.isEmpty && octets.count > 1 && octets[0] == UInt8(ascii: "-") ? " that is not negative" : ""
+            throw Refusal("\(shown(text)) is no number with a unit (\(units))\(hint), as in '5 \(example)'.")
         }
         let digits = String(decoding: number, as: UTF8.self)
         if unit.isEmpty { throw Refusal("'\(digits)' has no unit. Name one: \(units), as in '\(digits) \(example)'.") }

@@ -45,7 +45,7 @@ enum Readers {
             switch entry.key {
             case "empty": result.refusesEmpty = try entry.value.flag()
             case "other-media-type": result.refusesOtherMediaType = try entry.value.flag()
-            case "smallest-json-share": result.minimumJSONShare = try entry.value.share()
+            case "smallest-json-share": result.minimumJSONShare = try entry.value.share(of: entry.key)
             default: throw unknown(entry, of: ["empty", "other-media-type", "smallest-json-share"])
             }
         }
@@ -76,11 +76,21 @@ enum Readers {
         return result
     }
 
+    private static let commonMethods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"]
+
     static func methods(_ value: FileValue) throws(Refusal) -> [HTTPRequest.Method] {
         var result: [HTTPRequest.Method] = []
         for item in try value.list(of: "methods") {
             guard let method = HTTPRequest.Method(try item.text("a method")) else {
                 throw Refusal("\(item.shown) is no method.", line: item.line)
+            }
+            // No request would ever have it. RFC 9110 §9.1
+            let capitals = method.rawValue.uppercased()
+            guard capitals == method.rawValue || !commonMethods.contains(capitals) else {
+                throw Refusal(
+                    "\(item.shown) is not '\(capitals)': methods are told apart by capitals. Write '\(capitals)'.",
+                    line: item.line
+                )
             }
             result.append(method)
         }

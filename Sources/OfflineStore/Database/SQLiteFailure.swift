@@ -75,7 +75,7 @@ struct SQLiteFailure: Error, CustomStringConvertible {
             StoreError(
                 code: .damaged,
                 message:
-                    "The database '\(path)' is damaged (\(message)). It stays where it is; the store goes on with a new one.",
+                    "The database '\(path)' is damaged (\(message)). It stays where it is; who writes the store goes on with a new one.",
                 cause: self
             )
         case SQLITE_FULL:

@@ -73,13 +73,13 @@ enum StoreOpening {
         let folder = StoreFolder(path: path)
         return try translatingErrors(folder) {
             guard case .store(let number) = try examine(folder) else {
-                throw notAStore(folder, "there is no store in it yet")
+                throw notAStore(folder, "there is no store in it yet", isReadOnly: true)
             }
             guard try isOurs(folder.databasePath(number)) else {
                 throw StoreError(
                     code: .damaged,
                     message: "The database '\(folder.databasePath(number))' is damaged. "
-                        + "Open the store for writing once: that sets it aside and starts a new one."
+                        + "Open the store for writing once ('holdfast serve' does): that sets it aside and starts a new one."
                 )
             }
             warn(of: fileSystem(folder.path), folder, logger)
@@ -179,11 +179,11 @@ enum StoreOpening {
         if case .ours = try DatabaseHeader(path: path) { true } else { false }
     }
 
-    static func notAStore(_ folder: StoreFolder, _ what: String) -> StoreError {
+    static func notAStore(_ folder: StoreFolder, _ what: String, isReadOnly: Bool = false) -> StoreError {
         StoreError(
             code: .notAStore,
             message:
-                "'\(folder.path)' is no store: \(what). Choose a store's folder, or an empty or new one. Nothing was changed."
+                "'\(folder.path)' is no store: \(what). Choose a store's folder\(isReadOnly ? "" : ", or an empty or new one"). Nothing was changed."
         )
     }
 

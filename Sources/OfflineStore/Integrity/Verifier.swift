@@ -81,7 +81,8 @@ final class Verifier {
         case .unnamed(let databases):
             find(.current, "the file 'CURRENT' is missing; opening the store for writing makes it anew")
             return try databases.last { try StoreOpening.isOurs(folder.databasePath($0)) }
-        case .absent, .empty, .other: throw StoreOpening.notAStore(folder, "there is no store in it yet")
+        case .absent, .empty, .other:
+            throw StoreOpening.notAStore(folder, "there is no store in it yet", isReadOnly: true)
         }
     }
 

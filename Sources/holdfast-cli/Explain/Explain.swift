@@ -3,6 +3,7 @@ import CommandLineSupport
 import Foundation
 import Holdfast
 import HoldfastGateway
+import NIOCore
 
 /// `holdfast explain URL --store STORE`, `holdfast explain URL --config FILE`
 struct Explain: AsyncParsableCommand {
@@ -26,6 +27,7 @@ struct Explain: AsyncParsableCommand {
               holdfast explain https://api.example.com/feed --store feed.store
               holdfast explain https://api.example.com/feed --store feed.store --at +2h --offline
               holdfast explain http://api.local/v1/feed --config holdfast.yaml
+              holdfast explain https://api.example.com/graphql --config holdfast.yaml --method POST --content query.json
               holdfast explain https://api.example.com/me --store my.store --header 'Authorization: Bearer …' --format json
             """
     )
@@ -59,7 +61,9 @@ struct Explain: AsyncParsableCommand {
     )
     var file: String?
 
+    // What is a while ago begins with a dash, as options do.
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "At another time: ISO 8601 such as 2026-01-31T12:00:00Z, or so long from now, such as +90s, +2h, -1d.",
             valueName: "time"
@@ -81,6 +85,14 @@ struct Explain: AsyncParsableCommand {
         help: ArgumentHelp("A request field; may be repeated.", valueName: "name: value")
     )
     var headers: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "A file with the request's content, as it would be sent: of a POST or QUERY whose content is part of the key.",
+            valueName: "file"
+        )
+    )
+    var content: String?
 
     @Option(help: ArgumentHelp("The principal that the service names for such requests.", valueName: "name"))
     var principal: String?
@@ -196,7 +208,17 @@ struct Explain: AsyncParsableCommand {
             path: target.requestTarget,
             headerFields: try HTTPFields(lines: headers)
         )
-        return CacheRequest(head: head, principal: principal)
+        return CacheRequest(head: head, body: try body(), principal: principal)
+    }
+}
+
+extension Explain {
+    private func body() throws -> RequestBody? {
+        guard let content else { return nil }
+        guard let octets = FileManager.default.contents(atPath: content) else {
+            throw ValidationError("'--content' takes a file, and '\(content)' cannot be read.")
+        }
+        return .buffer(ByteBuffer(bytes: octets))
     }
 }
 

@@ -101,7 +101,12 @@ struct ExplanationText {
         let date = freshness.dateValue.map(Instant.text) ?? "no valid Date: the time of receipt"
         let age = freshness.ageValue.map { "Age: \($0 / 1000)" } ?? "no valid Age"
         var source = freshness.lifetimeFields.map { "\($0.name): \($0.value)" }.joined(separator: "; ")
-        if source.isEmpty { source = Self.sources[freshness.lifetimeSource] ?? freshness.lifetimeSource }
+        if source.isEmpty {
+            let isError = explanation.variants.contains { $0.isSelected && $0.status >= 400 }
+            source =
+                freshness.lifetimeSource == "rule" && isError
+                ? "freshness.errors" : Self.sources[freshness.lifetimeSource] ?? freshness.lifetimeSource
+        }
         let rule = explanation.rules.first { $0.setting.hasPrefix("freshness.") && source == $0.setting }
         if let rule { source += " (\(rule.place))" }
         let until = freshness.freshUntil.map { "\(freshness.isFresh ? "until" : "since") \(Instant.text($0))" }

@@ -88,7 +88,14 @@ extension RuleComparison {
 
     private static func seconds(_ value: Double?) -> String {
         guard let value, value < 9e15 else { return "unlimited" }
-        return value == value.rounded() ? "\(Int64(value)) s" : "\(value) s"
+        guard value == value.rounded() else { return "\(value) s" }
+        let seconds = Int64(value)
+        // Exact, as two of them are to be told apart.
+        let units: [(Int64, String)] = [(86_400, "d"), (3600, "h"), (60, "m")]
+        guard seconds != 0, let (length, unit) = units.first(where: { seconds % $0.0 == 0 }) else {
+            return "\(seconds) s"
+        }
+        return "\(seconds / length) \(unit)"
     }
 
     private static func spaces(_ count: Int) -> String { String(repeating: " ", count: max(0, count)) }
