@@ -11,6 +11,11 @@ enum ConfigurationFile {
         try reporting { try Configuration(contentsOf: path) }
     }
 
+    /// The same for a command that sends nothing: what fields are set to is not looked up, so that it runs where those secrets are not.
+    static func readWithoutValues(_ path: String) throws -> Configuration {
+        try reporting { try Configuration(withoutValuesOf: path) }
+    }
+
     /// Writes findings to standard error.
     ///
     /// - Throws: `ExitCode` 1 in place of them; what the body throws else.

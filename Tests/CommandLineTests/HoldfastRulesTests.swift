@@ -52,6 +52,28 @@ struct HoldfastRulesTests {
         }
     }
 
+    @Test func valuesThatAreElsewhereAreNotMissed() async throws {
+        let new = """
+            version: 1
+            rules:
+              - name: key
+                match: {url: "http://a.example/**"}
+                to-origin: {set: {X-Api-Key: {env: HOLDFAST_TEST_NOT_SET}, X-Other: {file: not-there.txt}}}
+
+            """
+        try await withStore(new) { place in
+            let diff = try await Self.tool.run("rules", "diff", place.old, place.new, "--store", place.store)
+            #expect(diff.status == 0, "\(diff.error)")
+            let explained = try await Self.tool.run(
+                "explain", "http://a.example/list?page=2", "--store", place.store, "--config", place.new
+            )
+            #expect(explained.status == 0, "\(explained.error)")
+            let checked = try await Self.tool.run("check", "--config", place.new)
+            #expect(checked.status == 1)
+            #expect(checked.error.contains("HOLDFAST_TEST_NOT_SET"))
+        }
+    }
+
     private func fill(_ store: CacheManager) async throws {
         let now = SystemWallClock().now()
         let responses: [(String, HTTPFields, HTTPFields, Int64)] = [

@@ -29,7 +29,9 @@ final class CompiledRules: Sendable {
         }
 
         func holds(forMethod method: HTTPRequest.Method) -> Bool {
+            // GET and HEAD have one key, so what holds for one holds for the other.
             rule.match.methods.isEmpty || rule.match.methods.contains(method)
+                || (method == .head && rule.match.methods.contains(.get))
         }
 
         func holds(forMediaType mediaType: String?) -> Bool {

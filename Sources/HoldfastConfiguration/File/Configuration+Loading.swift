@@ -11,6 +11,15 @@ extension Configuration {
         contentsOf path: String,
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws {
+        try self.init(contentsOf: path, environment: environment, looksUpValues: true)
+    }
+
+    /// Reads a file for a tool that sends nothing: the values of fields that come from the environment or files are not looked up, so none is missed.
+    package init(withoutValuesOf path: String) throws {
+        try self.init(contentsOf: path, environment: [:], looksUpValues: false)
+    }
+
+    private init(contentsOf path: String, environment: [String: String], looksUpValues: Bool) throws {
         let octets: [UInt8]
         switch FileContent.read(path, limit: Document.maximumLength) {
         case .success(let found): octets = found
@@ -20,7 +29,7 @@ extension Configuration {
         guard let text = String(validating: octets, as: UTF8.self) else {
             throw ConfigurationError([.init(file: path, message: "The file is not UTF-8.")])
         }
-        try self.init(yaml: text, file: path, environment: environment)
+        try self.init(yaml: text, file: path, environment: environment, looksUpValues: looksUpValues)
     }
 
     /// Reads a file's text. JSON is YAML, too.
@@ -35,6 +44,10 @@ extension Configuration {
         file: String? = nil,
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws {
+        try self.init(yaml: yaml, file: file, environment: environment, looksUpValues: true)
+    }
+
+    private init(yaml: String, file: String?, environment: [String: String], looksUpValues: Bool) throws {
         let document: FileValue
         do throws(Refusal) {
             document = try Document.read(yaml) ?? .mapping([], line: 1)
@@ -42,7 +55,11 @@ extension Configuration {
             throw ConfigurationError([.init(file: file, line: error.line, message: error.message)])
         }
         let reader = FileReader(document, file: file)
-        let sources = FieldSources(environment: environment, folder: file.map(Self.folder))
+        let sources = FieldSources(
+            environment: environment,
+            folder: file.map(Self.folder),
+            looksUp: looksUpValues
+        )
         let checked = CheckedRules(reader.rules, skipped: reader.brokenRules, sources: sources)
         let findings = reader.findings + checked.findings
         guard findings.isEmpty else {

@@ -18,7 +18,7 @@ public struct Rule: Sendable, Hashable {
     public struct Match: Sendable, Hashable {
         /// Patterns for the target URI (the origin's), of which one matches; see ``URLPattern``. Empty: any.
         public var urls: [URLPattern]
-        /// Methods, of which one is the request's. Empty: any.
+        /// Methods, of which one is the request's; GET stands for HEAD as well, which has the same key. Empty: any.
         public var methods: [HTTPRequest.Method]
         /// Media types of the response, of which one matches: `image/png`, `image/*`. Empty: any.
         ///

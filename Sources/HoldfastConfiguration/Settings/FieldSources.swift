@@ -9,6 +9,10 @@ struct FieldSources {
     var environment: [String: String]
     /// What the paths of files are relative to; `nil`: the current folder.
     var folder: String?
+    /// `false`: nothing is looked up and nothing is missing, for who sends nothing. ``placeholder`` stands for each value.
+    var looksUp = true
+
+    static let placeholder = "not-looked-up"
 
     /// The longest value, in octets: what a head has room for.
     static let longest = 16 << 10
@@ -21,6 +25,7 @@ struct FieldSources {
         case .literal(let text):
             value = text
             place = "The value"
+        case .environment where !looksUp, .file where !looksUp: return Self.placeholder
         case .environment(let name):
             guard let found = environment[name] else {
                 throw Refusal("The environment has no variable \(shown(name)). Set it, or leave the field out.")

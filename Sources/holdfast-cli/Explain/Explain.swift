@@ -108,7 +108,7 @@ struct Explain: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let file = try self.file.map { try ConfigurationFile.read($0) } ?? Configuration()
+        let file = try self.file.map { try ConfigurationFile.readWithoutValues($0) } ?? Configuration()
         guard let folder = store ?? file.storeFolder else {
             throw CommandFailure(
                 "'\(self.file ?? "")' names no store. Name its folder there (store.path), or with '--store'."

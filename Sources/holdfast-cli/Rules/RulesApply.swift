@@ -31,7 +31,7 @@ struct RulesApply: AsyncParsableCommand {
     @OptionGroup var options: RuleOptions
 
     func run() async throws {
-        let configuration = try ConfigurationFile.read(new)
+        let configuration = try ConfigurationFile.readWithoutValues(new)
         do {
             let summary = try await apply(configuration)
             switch options.format {

@@ -50,7 +50,7 @@ struct RulesDiff: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let (old, new) = (try ConfigurationFile.read(old), try ConfigurationFile.read(new))
+        let (old, new) = (try ConfigurationFile.readWithoutValues(old), try ConfigurationFile.readWithoutValues(new))
         do {
             var comparison = RuleComparison(old: old, new: new, policy: options.policy(new), exampleLimit: examples)
             try await options.reading { store in
