@@ -153,7 +153,10 @@ extension PreparedRequest {
             target: keyedTarget,
             content: request.keyContent
         )
-        selecting = engine.partitions.selecting(request.head)
+        selecting = engine.partitions.selecting(
+            request.head,
+            principal: isPerPrincipal ? settings.principal?.field : nil
+        )
     }
 
     /// The request as it is looked up and sent.
@@ -171,15 +174,17 @@ extension PreparedRequest {
         if settings.normalizesAcceptEncoding, let value = AcceptEncoding.normalized(request.head.headerFields) {
             request.head.headerFields[.acceptEncoding] = value
         }
-        if presented.head.method == .post, settings.keyedContent != .asRequested, !request.keysContent {
-            request.keysContent =
-                switch settings.keyedContent {
-                case .asRequested: false
-                case .any: true
-                case .graphQL: presented.isGraphQLQuery
-                }
-        }
+        if !request.keysContent { request.keysContent = keysContent(of: presented, settings) }
         return request
+    }
+
+    /// Whether rules put a POST's content into its key. One that goes past the store all the same is a POST like any other, and invalidates. RFC 9111 §4.4
+    private static func keysContent(of presented: CacheRequest, _ settings: ExchangeSettings) -> Bool {
+        guard settings.keyedContent != .asRequested, presented.head.method == .post, presented.storage != .never,
+            !settings.isBypassed, settings.admits(.post)
+        else { return false }
+        if case .stream = presented.body { return false }
+        return settings.keyedContent == .any || presented.isGraphQLQuery
     }
 }
 
