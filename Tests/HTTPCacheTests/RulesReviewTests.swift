@@ -2,6 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastTesting
 import NIOCore
+import Synchronization
 import Testing
 
 @testable import HTTPCache
@@ -81,6 +82,43 @@ import Testing
         #expect(try await fixture.get(preference: preference).text == "old")
         fixture.clock.advance(by: .seconds(60))
         #expect(await fixture.failure(preference: preference) == .staleForbidden)
+    }
+
+    @Test func anOldErrorIsNotServedWhileItIsRenewedBecauseARuleAllowsThat() async throws {
+        let fixture = fixture {
+            $0.overrides.errorLifetime = 30
+            $0.overrides.staleWhileRevalidate = 3600
+        }
+        fixture.transport.script(url, .status(.notFound), .fresh("there"))
+        #expect(try await fixture.get().response.head.status == .notFound)
+        fixture.clock.advance(by: .seconds(31))
+        #expect(try await fixture.get().text == "there")
+    }
+
+    @Test func anOldErrorIsNoAnswerOfflineThoughItsOriginAllowsRenewingIt() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(
+            url,
+            .status(.notFound, fields: [.cacheControl: "max-age=30, stale-while-revalidate=3600"])
+        )
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(31))
+        fixture.engine.mode = .offline
+        #expect(await fixture.failure() != nil)
+    }
+
+    @Test func interimResponsesAreWithoutWhatClientsAreNotToSee() throws {
+        let fixture = fixture {
+            $0.responseFields.removed = [.server]
+            $0.responseFields.set = [.from: "holdfast"]
+        }
+        let told = Mutex<[HTTPFields]>([])
+        var request = try fixture.request()
+        request.onInformational = { interim in told.withLock { $0.append(interim.headerFields) } }
+        let prepared = try #require(fixture.engine.prepare(request))
+        let fields: HTTPFields = [.server: "x", .from: "y", .location: "</a>"]
+        prepared.sending().onInformational?(HTTPResponse(status: .earlyHints, headerFields: fields))
+        #expect(told.withLock { $0 } == [[.location: "</a>"]])
     }
 
     @Test func itIsToldThatNoCacheDidNotCountForAFreshResponse() async throws {

@@ -369,8 +369,9 @@ package struct ExchangeMachine: Sendable {
         switch reuse.decision {
         case .fresh: break
         case .staleWhileRevalidate:
-            // Nobody renews it where no origin is asked, or none answers: then the operator's limit counts.
-            guard use == .allowed || !(isOriginAway || preference == .storedOnly) else { return nil }
+            // Nobody renews it where no origin is asked, or none answers: then the operator's limit counts, and an old error is none.
+            let isRenewable = !isOriginAway && preference != .storedOnly
+            guard isRenewable || (use == .allowed && stored.head.status.code < 400) else { return nil }
         case .staleAllowed:
             // The request's wish does not go beyond the operator's limit where no origin is asked.
             guard use == .allowed else { return nil }

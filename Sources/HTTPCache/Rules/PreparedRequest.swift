@@ -175,6 +175,14 @@ extension PreparedRequest {
             request.head.headerFields[.acceptEncoding] = value
         }
         if !request.keysContent { request.keysContent = keysContent(of: presented, settings) }
+        let withheld = settings.responseFields
+        if let inform = presented.onInformational, !withheld.isEmpty {
+            request.onInformational = { interim in
+                var interim = interim
+                withheld.withhold(from: &interim.headerFields)
+                inform(interim)
+            }
+        }
         return request
     }
 
@@ -251,6 +259,11 @@ extension ExchangeSettings.Override {
 }
 
 extension FieldEdits {
+    /// Removes all that is named, and sets nothing: of an interim response, which has no content that the fields could be about. RFC 9110 §15.2
+    func withhold(from fields: inout HTTPFields) {
+        fields.removeAll { removed.contains($0.name) || set.contains($0.name) }
+    }
+
     /// Removes, then sets.
     ///
     /// - Parameter kept: names of fields that are left as they are.
