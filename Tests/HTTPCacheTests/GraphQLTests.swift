@@ -34,14 +34,19 @@ import Testing
         #expect(GraphQLDocument.operation(in: document, named: name) == nil)
     }
 
-    private func isQuery(_ json: String, type: String = "application/json", encoding: String? = nil) -> Bool {
+    private func isQuery(
+        _ json: String,
+        type: String = "application/json",
+        encoding: String? = nil,
+        path: String = "/graphql"
+    ) -> Bool {
         var fields: HTTPFields = [.contentType: type]
         if let encoding { fields[.contentEncoding] = encoding }
         let head = HTTPRequest(
             method: .post,
             scheme: "https",
             authority: "a.example",
-            path: "/graphql",
+            path: path,
             headerFields: fields
         )
         return CacheRequest(head: head, body: .buffer(ByteBuffer(string: json))).isGraphQLQuery
@@ -63,6 +68,31 @@ import Testing
         #"{"query":"{ a }","variables":{"a" 1}}"#, "{\"query\":\"{ a }\n\"}",
     ])
     func whateverElseIsNone(json: String) { #expect(!isQuery(json)) }
+
+    /// Servers exist that take these from the target before the content.
+    @Test(arguments: [
+        "query=mutation", "a=1&operationName=B", "v&qu%65ry=x", "a;query=x", "variables", "extensions=", "id=1",
+    ])
+    func aTargetThatNamesTheOperationIsNone(query: String) {
+        #expect(!isQuery(#"{"query":"{ a }"}"#, path: "/graphql?\(query)"))
+        #expect(isQuery(#"{"query":"{ a }"}"#, path: "/graphql?version=2&querying=1"))
+    }
+
+    @Test(arguments: [
+        "application/json; charset=utf-7", "application/json; charset=utf-16", "application/json;charset",
+        "application/json; charset=utf-8; charset=utf-7", "application/json; charset*=utf-8''utf-7",
+    ])
+    func whatIsNotReadAsUTF8IsNone(type: String) {
+        #expect(!isQuery(#"{"query":"{ a }"}"#, type: type))
+        #expect(isQuery(#"{"query":"{ a }"}"#, type: "application/json;CHARSET=\"UTF-8\""))
+    }
+
+    @Test func aPersistedOperationIsNone() {
+        let hash = #""persistedQuery":{"version":1,"sha256Hash":"0"}"#
+        #expect(!isQuery(#"{"query":"{ a }","extensions":{"# + hash + "}}"))
+        #expect(!isQuery(#"{"query":"{ a }","extensions":{"x":[1],"# + hash + "}}"))
+        #expect(isQuery(#"{"query":"{ a }","extensions":{"x":{"# + hash + "}}}"))
+    }
 
     @Test func contentOfAnotherKindIsNone() {
         let json = #"{"query":"{ a }"}"#

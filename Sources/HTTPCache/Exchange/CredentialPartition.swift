@@ -74,12 +74,16 @@ struct CredentialPartition: Sendable {
 
     /// The request as variants are selected by it: with credentials replaced by their HMACs, because `Vary: Cookie` has selecting fields
     /// stored with the response. RFC 9111 §4.1
-    func selecting(_ request: HTTPRequest) -> HTTPRequest {
-        guard Self.hasCredentials(request.headerFields) else { return request }
+    ///
+    /// - Parameter principal: the field by which a rule tells principals, which is as good as a credential.
+    func selecting(_ request: HTTPRequest, principal: HTTPField.Name? = nil) -> HTTPRequest {
+        guard
+            Self.hasCredentials(request.headerFields) || principal.map({ request.headerFields.contains($0) }) == true
+        else { return request }
         var request = request
         request.headerFields = HTTPFields(
             request.headerFields.map { field in
-                guard Self.isCredential(field) else { return field }
+                guard Self.isCredential(field) || field.name == principal else { return field }
                 var hmac = HMAC<SHA256>(key: secret)
                 hmac.update(field)
                 let digits = hmac.finalize().map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }

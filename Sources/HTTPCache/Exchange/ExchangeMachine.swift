@@ -85,9 +85,10 @@ package struct ExchangeMachine: Sendable {
     }
 
     /// The key's stored responses, those of the principal's partition before the shared ones.
-    package mutating func lookedUp(_ candidates: [StoredResponse]) -> Action {
+    package mutating func lookedUp(_ found: [StoredResponse]) -> Action {
         // What an earlier lookup found may be gone.
         selected = nil
+        let candidates = counting(found)
         guard let index = select(candidates) else {
             return missed(candidates.isEmpty ? .uriMiss : .varyMiss)
         }
@@ -127,6 +128,14 @@ package struct ExchangeMachine: Sendable {
             return policy.isOnlyIfCached(request)
                 ? .refuse(notStored()) : .fetch(validation(of: stored, reason: .request))
         }
+    }
+
+    /// Those whose status is stored by what the rules say now.
+    private func counting(_ found: [StoredResponse]) -> [StoredResponse] {
+        guard let rules, rules.hasOverrides else { return found }
+        let isStored = { (stored: StoredResponse) in rules.settings(for: stored.head.fields).stores(stored.head.status)
+        }
+        return found.allSatisfy(isStored) ? found : found.filter(isStored)
     }
 
     /// A principal's own stored response goes before one that is in the shared partition only because nobody in particular asked for it; one that is
@@ -277,7 +286,8 @@ package struct ExchangeMachine: Sendable {
             timeToLive: reuse.freshness.secondsToLive,
             detail: .staleIfError
         )
-        if !reuse.freshness.isFresh { served.lift(reuse.liftedDirective) }
+        // A fresh one is forbidden, too, where it asks for validation each time.
+        served.lift(reuse.liftedDirective)
         return served
     }
 
@@ -357,7 +367,11 @@ package struct ExchangeMachine: Sendable {
         let use = staleUse(reuse)
         var isLifted = false
         switch reuse.decision {
-        case .fresh, .staleWhileRevalidate: break
+        case .fresh: break
+        case .staleWhileRevalidate:
+            // Nobody renews it where no origin is asked, or none answers: then the operator's limit counts, and an old error is none.
+            let isRenewable = !isOriginAway && preference != .storedOnly
+            guard isRenewable || (use == .allowed && stored.head.status.code < 400) else { return nil }
         case .staleAllowed:
             // The request's wish does not go beyond the operator's limit where no origin is asked.
             guard use == .allowed else { return nil }

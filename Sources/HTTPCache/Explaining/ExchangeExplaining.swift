@@ -203,7 +203,10 @@ struct ExchangeExplaining {
 
     private func redacted(_ name: String, in fields: HTTPFields) -> String? {
         let lines = redactedFields(HTTPFields(fields.filter { $0.name.canonicalName == name }))
-        return lines.isEmpty ? nil : lines.map(\.value).joined(separator: ", ")
+        if lines.isEmpty { return nil }
+        // What tells principals apart is as good as a credential.
+        if name == exchange.prepared.settings?.principal?.field?.canonicalName { return Redaction.placeholder }
+        return lines.map(\.value).joined(separator: ", ")
     }
 }
 

@@ -13,8 +13,7 @@ extension Explanation.Request {
     ///   - decisions: which rules decided what.
     init(_ prepared: PreparedRequest, counting names: Set<String>, _ decisions: [RuleDecision]) {
         let head = prepared.presented.head
-        var principal: HTTPField.Name?
-        if case .field(let name) = prepared.settings?.principal { principal = name }
+        let principal = prepared.settings?.principal?.field
         let counting = HTTPFields(
             head.headerFields.filter {
                 let name = $0.name.canonicalName

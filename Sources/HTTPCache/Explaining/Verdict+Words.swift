@@ -70,7 +70,10 @@ extension Foresight.Outcome {
     private func whyAsked(_ fetch: ExchangeMachine.Fetch, _ wording: Wording) -> String {
         let count = wording.candidateCount
         switch reason {
-        case .uriMiss: return "nothing is stored for this target"
+        case .uriMiss:
+            let passingBy = count > 0 ? wording.rule(of: ["store.statuses"]) : ""
+            return "nothing is stored for this target"
+                + (passingBy.isEmpty ? "" : " with a status that is stored by the rules\(passingBy)")
         case .varyMiss:
             return count == 1
                 ? "what is stored is for other requests (Vary)"

@@ -31,6 +31,11 @@ public struct ExchangeSettings: Sendable, Hashable {
         case field(HTTPField.Name)
         /// A cookie.
         case cookie(String)
+
+        /// The field, where it is one of its own.
+        var field: HTTPField.Name? {
+            if case .field(let name) = self { name } else { nil }
+        }
     }
 
     // MARK: Before a response is known
@@ -86,6 +91,12 @@ public struct ExchangeSettings: Sendable, Hashable {
     package func admits(_ method: HTTPRequest.Method) -> Bool {
         guard let methods else { return true }
         return methods.contains(method) || (method == .head && methods.contains(.get))
+    }
+
+    /// Whether responses of a status are stored, and answer where they are stored already: see ``PolicyOverrides/statuses``. A part counts as the whole that it is of.
+    func stores(_ status: HTTPResponse.Status) -> Bool {
+        guard let statuses = overrides.statuses else { return true }
+        return statuses.contains(status == .partialContent ? 200 : status.code)
     }
 }
 

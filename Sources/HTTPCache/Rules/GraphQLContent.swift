@@ -5,17 +5,32 @@ import NIOCore
 extension CacheRequest {
     /// Whether it is a POST with one GraphQL query: JSON with a document of which a query is selected. GraphQL over HTTP §6.3
     ///
-    /// Mutations, subscriptions, batches (arrays), content that is encoded or streamed, and whatever cannot be read without doubt are none.
+    /// Mutations, subscriptions, batches (arrays), content that is encoded or streamed, and whatever cannot be read without doubt are none: a target or an extension that names
+    /// the operation as well, which some servers take before the document.
     var isGraphQLQuery: Bool {
         guard head.method == .post, case .buffer(let buffer)? = body,
             head.headerFields[values: .contentType].count == 1, let type = head.headerFields[.contentType],
-            (head.headerFields[.contentEncoding] ?? "identity").lowercased() == "identity"
+            (head.headerFields[.contentEncoding] ?? "identity").lowercased() == "identity",
+            Self.isUTF8(type), TargetURI(request: head)?.mayHold(Self.operationParameters) == false
         else { return false }
         let mediaType = type.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" }
         guard mediaType == "application/json" || mediaType == "application/graphql+json",
             let content = GraphQLContent(Array(buffer.readableBytesView))
         else { return false }
         return GraphQLDocument.operation(in: content.query, named: content.operationName) == .query
+    }
+
+    /// Parameters in which servers look for the operation, some of them before they look into the content.
+    private static let operationParameters = ParameterNames([
+        "query", "operationName", "variables", "extensions", "id", "documentId", "doc_id", "queryId",
+    ])
+
+    /// Whether nothing in a media type says that its text is anything but UTF-8: what is read here is then what a server reads. RFC 8259 §8.1
+    private static func isUTF8(_ type: String) -> Bool {
+        type.lowercased().split(separator: ";").dropFirst().allSatisfy { parameter in
+            let text = parameter.filter { $0 != " " && $0 != "\t" }
+            return !text.hasPrefix("charset") || text == "charset=utf-8" || text == "charset=\"utf-8\""
+        }
     }
 }
 
@@ -47,8 +62,11 @@ struct GraphQLContent: Sendable, Hashable {
                 if scanner.takeNull() { break }
                 operationName = scanner.string()
                 guard operationName?.isEmpty == false else { return nil }
-            case "variables", "extensions":
+            case "variables":
                 guard scanner.skipValue() else { return nil }
+            case "extensions":
+                // A server that knows the operation by its hash may not look at the document.
+                guard let names = scanner.memberNames(), !names.contains("persistedQuery") else { return nil }
             default: return nil
             }
         }
@@ -146,6 +164,19 @@ private struct JSONScanner {
         guard digits.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }) else { return nil }
         position += 4
         return UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
+    }
+
+    /// Goes past one value, and says the names of its members where it is an object; `nil` where it is no value.
+    mutating func memberNames() -> [String]? {
+        guard take(UInt8(ascii: "{")) else { return skipValue() ? [] : nil }
+        var names: [String] = []
+        while !take(UInt8(ascii: "}")) {
+            guard names.isEmpty || take(UInt8(ascii: ",")), let name = string(), take(UInt8(ascii: ":")),
+                skipValue(depth: 1)
+            else { return nil }
+            names.append(name)
+        }
+        return names
     }
 
     /// Goes past one value of any kind.

@@ -153,7 +153,10 @@ extension PreparedRequest {
             target: keyedTarget,
             content: request.keyContent
         )
-        selecting = engine.partitions.selecting(request.head)
+        selecting = engine.partitions.selecting(
+            request.head,
+            principal: isPerPrincipal ? settings.principal?.field : nil
+        )
     }
 
     /// The request as it is looked up and sent.
@@ -171,15 +174,25 @@ extension PreparedRequest {
         if settings.normalizesAcceptEncoding, let value = AcceptEncoding.normalized(request.head.headerFields) {
             request.head.headerFields[.acceptEncoding] = value
         }
-        if presented.head.method == .post, settings.keyedContent != .asRequested, !request.keysContent {
-            request.keysContent =
-                switch settings.keyedContent {
-                case .asRequested: false
-                case .any: true
-                case .graphQL: presented.isGraphQLQuery
-                }
+        if !request.keysContent { request.keysContent = keysContent(of: presented, settings) }
+        let withheld = settings.responseFields
+        if let inform = presented.onInformational, !withheld.isEmpty {
+            request.onInformational = { interim in
+                var interim = interim
+                withheld.withhold(from: &interim.headerFields)
+                inform(interim)
+            }
         }
         return request
+    }
+
+    /// Whether rules put a POST's content into its key. One that goes past the store all the same is a POST like any other, and invalidates. RFC 9111 §4.4
+    private static func keysContent(of presented: CacheRequest, _ settings: ExchangeSettings) -> Bool {
+        guard settings.keyedContent != .asRequested, presented.head.method == .post, presented.storage != .never,
+            !settings.isBypassed, settings.admits(.post)
+        else { return false }
+        if case .stream = presented.body { return false }
+        return settings.keyedContent == .any || presented.isGraphQLQuery
     }
 }
 
@@ -246,6 +259,11 @@ extension ExchangeSettings.Override {
 }
 
 extension FieldEdits {
+    /// Removes all that is named, and sets nothing: of an interim response, which has no content that the fields could be about. RFC 9110 §15.2
+    func withhold(from fields: inout HTTPFields) {
+        fields.removeAll { removed.contains($0.name) || set.contains($0.name) }
+    }
+
     /// Removes, then sets.
     ///
     /// - Parameter kept: names of fields that are left as they are.

@@ -84,7 +84,7 @@ package struct StoredFiling: Sendable {
         self.staleness = staleness
         isPassedBy =
             settings.isBypassed || !settings.admits(parts.method)
-            || overrides.statuses?.contains(head.status.code) == false
+            || !settings.stores(head.status)
     }
 
     private static func head(_ stored: StoredResponseHead, _ settings: ExchangeSettings) -> StoredResponseHead {
@@ -95,10 +95,23 @@ package struct StoredFiling: Sendable {
                 head.selectingFields.filter { !ignored.contains($0.name.canonicalName) }
             )
         }
-        if settings.normalizesAcceptEncoding, let value = AcceptEncoding.normalized(head.selectingFields) {
+        if settings.normalizesAcceptEncoding, let value = AcceptEncoding.normalized(head.selectingFields),
+            names(value, codingsOf: head.fields)
+        {
             head.selectingFields[.acceptEncoding] = value
         }
         return head
+    }
+
+    /// Whether those who accept no more than the one spelling says can read the response. It may be encoded in what the spelling leaves out (`deflate`), because the request was sent as it came.
+    private static func names(_ spelling: String, codingsOf fields: HTTPFields) -> Bool {
+        let accepted = spelling.split(separator: ",").map { $0.filter { $0 != " " } }
+        return fields[values: .contentEncoding].allSatisfy { line in
+            line.split(separator: ",").allSatisfy { coding in
+                let coding = coding.filter { $0 != " " && $0 != "\t" }.lowercased()
+                return coding == "identity" || accepted.contains(coding == "x-gzip" ? "gzip" : coding)
+            }
+        }
     }
 }
 

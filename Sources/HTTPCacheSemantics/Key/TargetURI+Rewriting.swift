@@ -68,6 +68,12 @@ extension TargetURI {
         names { ignored.contains($0.name) && !$0.isAmbiguous }
     }
 
+    /// Whether some server may read a parameter of one of these names in the query: a piece in which some read more than one may hold any.
+    package func mayHold(_ names: ParameterNames) -> Bool {
+        guard let query else { return false }
+        return QueryPiece.split(query).contains { names.contains($0.name) || $0.isAmbiguous }
+    }
+
     private func names(_ isOne: (QueryPiece) -> Bool) -> [String] {
         guard let query else { return [] }
         return QueryPiece.split(query).filter(isOne).map { String(decoding: $0.name, as: UTF8.self) }

@@ -37,6 +37,8 @@ public struct PolicyOverrides: Sendable, Hashable {
     /// RFC 9111 §4.2.4
     public var staleDespite: Directives = []
     /// How long after its freshness a response is served while it is renewed in the background, in seconds, in place of its own `stale-while-revalidate`. RFC 5861 §3
+    ///
+    /// Responses from 400 on are not served so: what is to be said of them is ``errorLifetime``.
     public var staleWhileRevalidate: Int64?
     /// How stale a response may be that answers for an origin's 5xx, in seconds, in place of its own `stale-if-error`. RFC 5861 §4
     public var staleIfError: Int64?

@@ -146,8 +146,11 @@ extension CachePolicy {
         guard !StatusRules.needsExplicitFreshness(stored.status.code) else {
             return StaleExtensions(whileRevalidate: false, ifError: false)
         }
+        // What an operator says of stale responses is said of good ones: an old error is no answer because nobody asked anew.
+        let isErrorOfRule =
+            stored.status.code >= 400 && overriding != nil && overrides(of: stored.fields)?.staleWhileRevalidate != nil
         return StaleExtensions(
-            whileRevalidate: stored.explicitExpiry == nil
+            whileRevalidate: stored.explicitExpiry == nil && !isErrorOfRule
                 && Self.covers(directives.staleWhileRevalidate, staleness: staleness),
             ifError: Self.covers(directives.staleIfError, staleness: staleness)
         )
