@@ -65,7 +65,12 @@ struct HoldfastRulesTests {
             let diff = try await Self.tool.run("rules", "diff", place.old, place.new, "--store", place.store)
             #expect(diff.status == 0, "\(diff.error)")
             let explained = try await Self.tool.run(
-                "explain", "http://a.example/list?page=2", "--store", place.store, "--config", place.new
+                "explain",
+                "http://a.example/list?page=2",
+                "--store",
+                place.store,
+                "--config",
+                place.new
             )
             #expect(explained.status == 0, "\(explained.error)")
             let checked = try await Self.tool.run("check", "--config", place.new)
