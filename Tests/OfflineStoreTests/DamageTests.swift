@@ -152,7 +152,7 @@ import Testing
         try await store.close()
     }
 
-    /// Mutant: `StoreCore.withDatabase` without its second try.
+    /// Mutant: `StoreCore.database(insteadOf:after:)` throws the error.
     @Test func readsGoOnWhileDatabasesAreSetAside() async throws {
         let store = try await openStore(folder.store, clock: clock) { $0.memoryBudget = 0 }
         let key = try cacheKey("/x")

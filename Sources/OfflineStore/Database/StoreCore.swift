@@ -62,20 +62,14 @@ final class StoreCore: Sendable {
         return database
     }
 
-    /// Does something with the live database, and once more with the one that took its place where it was set aside meanwhile.
+    /// The database to read from after a read has failed: the one that took the place of the other, which was set aside meanwhile.
     ///
-    /// - Throws: ``StoreError`` with `closed` only when the store is.
-    func withDatabase<Result>(_ body: (StoreDatabase) throws -> Result) throws -> Result {
-        var database = try database()
-        while true {
-            do {
-                return try body(database)
-            } catch let error as StoreError where error.code == .closed {
-                let live = try self.database()
-                guard live !== database else { throw error }
-                database = live
-            }
-        }
+    /// - Throws: the error, where that is not what it says.
+    func database(insteadOf other: StoreDatabase, after error: any Error) throws -> StoreDatabase {
+        guard (error as? StoreError)?.code == .closed else { throw error }
+        let live = try database()
+        guard live !== other else { throw error }
+        return live
     }
 
     static let closed = StoreError(code: .closed, message: "The store has been closed. Open it again to go on.")
@@ -92,7 +86,13 @@ final class StoreCore: Sendable {
 
     /// Reads with one of the reading connections, on the calling thread.
     func read<Result>(_ body: (Connection, StoreDatabase) throws -> Result) throws -> Result {
-        try withDatabase { database in try read(database) { try body($0, database) } }
+        let database = try database()
+        do {
+            return try read(database) { try body($0, database) }
+        } catch {
+            let live = try self.database(insteadOf: database, after: error)
+            return try read(live) { try body($0, live) }
+        }
     }
 
     /// Reads from a database that need not be the live one any more.

@@ -27,38 +27,52 @@ final class SQLiteResponseStore: ResponseStore {
 
     @concurrent
     func lookup(_ key: CacheKey) async throws -> [StoredResponse] {
-        try core.withDatabase { database in
-            switch look(for: key, database.state) {
-            case .found(let responses): return responses
-            case .missing(let missing):
-                return try core.read(database) { connection in
-                    try read(missing, EntryReading(core: core, database: database, connection: connection))
-                }
+        let database = try core.database()
+        do {
+            return try lookup(key, in: database)
+        } catch {
+            return try lookup(key, in: core.database(insteadOf: database, after: error))
+        }
+    }
+
+    private func lookup(_ key: CacheKey, in database: StoreDatabase) throws -> [StoredResponse] {
+        switch look(for: key, database.state) {
+        case .found(let responses): return responses
+        case .missing(let missing):
+            return try core.read(database) { connection in
+                try read(missing, EntryReading(core: core, database: database, connection: connection))
             }
         }
     }
 
     /// The responses of some keys, in their order: what is in memory, and the rest from one snapshot.
     func responses(of keys: [CacheKey]) throws -> [[StoredResponse]] {
-        try core.withDatabase { database in
-            var found: [[StoredResponse]] = []
-            found.reserveCapacity(keys.count)
-            var missing: [(index: Int, missing: Missing<CacheKey>)] = []
-            for key in keys {
-                switch look(for: key, database.state) {
-                case .found(let responses): found.append(responses)
-                case .missing(let one):
-                    missing.append((found.count, one))
-                    found.append([])
-                }
-            }
-            if missing.isEmpty { return found }
-            try core.read(database) { connection in
-                let reading = EntryReading(core: core, database: database, connection: connection)
-                for (index, missing) in missing { found[index] = try read(missing, reading) }
-            }
-            return found
+        let database = try core.database()
+        do {
+            return try responses(of: keys, in: database)
+        } catch {
+            return try responses(of: keys, in: core.database(insteadOf: database, after: error))
         }
+    }
+
+    private func responses(of keys: [CacheKey], in database: StoreDatabase) throws -> [[StoredResponse]] {
+        var found: [[StoredResponse]] = []
+        found.reserveCapacity(keys.count)
+        var missing: [(index: Int, missing: Missing<CacheKey>)] = []
+        for key in keys {
+            switch look(for: key, database.state) {
+            case .found(let responses): found.append(responses)
+            case .missing(let one):
+                missing.append((found.count, one))
+                found.append([])
+            }
+        }
+        if missing.isEmpty { return found }
+        try core.read(database) { connection in
+            let reading = EntryReading(core: core, database: database, connection: connection)
+            for (index, missing) in missing { found[index] = try read(missing, reading) }
+        }
+        return found
     }
 
     /// What is not in memory, and what has to be known from before it is read.
@@ -113,38 +127,52 @@ final class SQLiteResponseStore: ResponseStore {
 
     /// The object of a key.
     func object(of key: [UInt8]) throws -> EntryReading.FoundObject {
-        try core.withDatabase { database in
-            switch look(forObject: key, database.state) {
-            case .found(let object): return object
-            case .missing(let missing):
-                return try core.read(database) { connection in
-                    try read(missing, EntryReading(core: core, database: database, connection: connection))
-                }
+        let database = try core.database()
+        do {
+            return try object(of: key, in: database)
+        } catch {
+            return try object(of: key, in: core.database(insteadOf: database, after: error))
+        }
+    }
+
+    private func object(of key: [UInt8], in database: StoreDatabase) throws -> EntryReading.FoundObject {
+        switch look(forObject: key, database.state) {
+        case .found(let object): return object
+        case .missing(let missing):
+            return try core.read(database) { connection in
+                try read(missing, EntryReading(core: core, database: database, connection: connection))
             }
         }
     }
 
     /// The objects of some keys, in their order: what is in memory, and the rest from one snapshot.
     func objects(of keys: [[UInt8]]) throws -> [EntryReading.FoundObject] {
-        try core.withDatabase { database in
-            var found: [EntryReading.FoundObject] = []
-            found.reserveCapacity(keys.count)
-            var missing: [(index: Int, missing: Missing<[UInt8]>)] = []
-            for key in keys {
-                switch look(forObject: key, database.state) {
-                case .found(let object): found.append(object)
-                case .missing(let one):
-                    missing.append((found.count, one))
-                    found.append(.none)
-                }
-            }
-            if missing.isEmpty { return found }
-            try core.read(database) { connection in
-                let reading = EntryReading(core: core, database: database, connection: connection)
-                for (index, missing) in missing { found[index] = try read(missing, reading) }
-            }
-            return found
+        let database = try core.database()
+        do {
+            return try objects(of: keys, in: database)
+        } catch {
+            return try objects(of: keys, in: core.database(insteadOf: database, after: error))
         }
+    }
+
+    private func objects(of keys: [[UInt8]], in database: StoreDatabase) throws -> [EntryReading.FoundObject] {
+        var found: [EntryReading.FoundObject] = []
+        found.reserveCapacity(keys.count)
+        var missing: [(index: Int, missing: Missing<[UInt8]>)] = []
+        for key in keys {
+            switch look(forObject: key, database.state) {
+            case .found(let object): found.append(object)
+            case .missing(let one):
+                missing.append((found.count, one))
+                found.append(.none)
+            }
+        }
+        if missing.isEmpty { return found }
+        try core.read(database) { connection in
+            let reading = EntryReading(core: core, database: database, connection: connection)
+            for (index, missing) in missing { found[index] = try read(missing, reading) }
+        }
+        return found
     }
 
     private func look(forObject key: [UInt8], _ state: DatabaseState) -> Look<[UInt8], EntryReading.FoundObject> {
