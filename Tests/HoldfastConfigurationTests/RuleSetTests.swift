@@ -12,6 +12,22 @@ import Testing
         #expect(rules.rules(for: request("https://a.example/")) === RequestRules.none)
     }
 
+    /// They have one key, so what holds for one must hold for the other. RFC 9110 §9.3.2
+    @Test func whatIsSaidOfGetIsSaidOfHead() throws {
+        let rules = try rules(
+            """
+              - {match: {method: GET}, store: {methods: [GET], per: {field: X-User}}}
+              - {match: {method: HEAD}, tags: [head]}
+            """
+        )
+        let head = rules.rules(for: request("https://a.example/", .head)).settings
+        #expect(head.principal == rules.rules(for: request("https://a.example/")).settings.principal)
+        #expect(head.principal != nil && head.admits(.head) && head.tags == ["head"])
+        #expect(rules.rules(for: request("https://a.example/")).settings.tags.isEmpty)
+        #expect(rules.rules(for: request("https://a.example/", .post)).settings.principal == nil)
+        #expect(!head.admits(.post))
+    }
+
     @Test func theFirstRuleThatHasASettingDecidesIt() throws {
         let rules = try rules(
             """

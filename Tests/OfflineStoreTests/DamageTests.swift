@@ -3,6 +3,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 import OfflineStore
+import Synchronization
 import Testing
 
 #if canImport(Glibc)
@@ -12,6 +13,11 @@ import Testing
 #else
     import Darwin
 #endif
+
+/// Whether a test's writer has ended.
+private final class Writing: Sendable {
+    let isDone = Atomic(false)
+}
 
 @Suite struct DamageTests {
     let folder: TemporaryFolder
@@ -157,20 +163,27 @@ import Testing
         let store = try await openStore(folder.store, clock: clock) { $0.memoryBudget = 0 }
         let key = try cacheKey("/x")
         let clock = clock
+        let writing = Writing()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<3 {
                 group.addTask {
-                    for _ in 0..<300 {
+                    while !writing.isDone.load(ordering: .acquiring) {
                         let _: [String: Int] = try await store.objects(forKeys: ["a", "b"])
                         let _: Int? = try await store.object(forKey: "a")
                         _ = try await store.responses.lookup(key)
+                        // The writer needs a thread, too.
+                        await Task.yield()
+                        try Task.checkCancellation()
                     }
                 }
             }
             group.addTask {
-                for round in 0..<8 {
+                defer { writing.isDone.store(true, ordering: .releasing) }
+                for round in 0..<12 {
+                    // So that there is something to be read from the disk.
                     try await store.setObject(round, forKey: "a")
                     try await store.store(draft(key, at: clock.now()), "x")
+                    for _ in 0..<20 { await Task.yield() }
                     try store.setAsideForTesting()
                 }
             }
