@@ -9,6 +9,10 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
         public let description: String
         /// Base URL and path of the endpoint make no `http` or `https` URL.
         public static let invalidURL = Code(description: "invalidURL")
+        /// Neither the endpoint nor the client's environment names a base URL.
+        public static let urlMissing = Code(description: "urlMissing")
+        /// A task that needs parameters has none.
+        public static let parametersMissing = Code(description: "parametersMissing")
         /// Parameters or content could not be encoded.
         public static let encodingFailed = Code(description: "encodingFailed")
         /// Nothing usable is stored, and the network may not be asked.
@@ -23,6 +27,18 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
         public static let truncated = Code(description: "truncated")
         /// The response's status is not one that the endpoint accepts; see ``HoldfastError/status`` and ``HoldfastError/body``.
         public static let status = Code(description: "status")
+        /// The origin wants credentials that the request did not have, or no longer takes them (401, 407), or none could be had.
+        public static let authenticationFailed = Code(description: "authenticationFailed")
+        /// The origin no longer serves what was asked for, or not this version of the client (410, 426).
+        public static let outdated = Code(description: "outdated")
+        /// The call took longer than its timeout allows.
+        public static let timeout = Code(description: "timeout")
+        /// The content says itself that the request failed; see ``HoldfastError/envelope``.
+        public static let envelope = Code(description: "envelope")
+        /// A step found the value not in the form it needs.
+        public static let dataFormat = Code(description: "dataFormat")
+        /// A call was started without a client: none was passed, and ``CachingClient/current`` is not set.
+        public static let noClient = Code(description: "noClient")
         /// The response has no content where a value was expected.
         public static let noData = Code(description: "noData")
         /// The content is no value of the expected type; see ``HoldfastError/body``. What is stored stays.

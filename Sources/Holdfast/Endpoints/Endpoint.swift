@@ -1,5 +1,6 @@
 public import HTTPCache
 public import HTTPTypes
+public import HoldfastConfiguration
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
@@ -18,39 +19,133 @@ public import HTTPTypes
 ///     var path: String { switch self { case .user(let name): "/users/\(name)" } }
 /// }
 /// ```
+///
+/// Everything but ``path`` has a default.
 public protocol Endpoint: Sendable {
     /// What the content decodes to. `Data` (the bytes), `String` (UTF-8) and ``NoContent`` are taken as they are; everything else
     /// goes through the client's decoder. A call can name another type with `as:`.
     associatedtype Response: Decodable & Sendable = Data
 
-    /// An absolute `http` or `https` URL; its path, if any, goes before ``path``.
+    // MARK: The request
+
+    /// An absolute `http` or `https` URL; its path, if any, goes before ``path``. Empty: that of the client's environment.
     var baseURL: String { get }
+    /// The base URL in an environment, for endpoints that choose among several. ``baseURL``, or else the environment's.
+    ///
+    /// - Parameter environment: the client's; `nil` where it has none.
+    func baseURL(in environment: ServerEnvironment?) -> String
     /// The path below ``baseURL``, percent-encoded where it must be; a query after `?` is allowed.
     var path: String { get }
-    /// GET unless told otherwise.
+    /// GET unless told otherwise; POST where ``task`` is one that needs it.
     var method: HTTPRequest.Method { get }
     /// Parameters and content. ``HTTPTask/plain`` unless told otherwise.
     var task: HTTPTask { get }
     /// Fields of this request; they take the place of the client's default fields of the same name.
     var headers: HTTPFields { get }
+    /// Whose request this is, where it is not the client's ``RequestDefaults/principal``: what is stored for one principal is not seen by another.
+    var principal: String? { get }
+    /// What of it is a secret beside the client's ``RequestDefaults/secrets``.
+    var secrets: Secrets { get }
+    /// It changes something at the origin. Such a request is not answered from the store, not joined to another one under way, and not
+    /// sent again unless ``isIdempotent``. By the method and the task, unless told otherwise: safe methods change nothing (RFC 9110 §9.2.1), nor
+    /// do a GraphQL query and a POST whose answer is stored.
+    var isMutation: Bool { get }
+    /// Sending it twice comes to the same as sending it once, so that it may be sent again. What is no mutation is, unless told otherwise.
+    var isIdempotent: Bool { get }
+
+    // MARK: The store
+
     /// Whether and how long the response is stored. By the response's own fields unless told otherwise; ``CacheRequest/Storage/expiring(_:)``
     /// also stores answers to POST, keyed by their content.
     var storage: CacheRequest.Storage { get }
-    /// Whose request this is, where it is not the client's ``RequestDefaults/principal``: what is stored for one principal is not seen by another.
-    var principal: String? { get }
+    /// What holds for this endpoint in place of the client's rules, setting by setting. None.
+    var rule: RuleSettings? { get }
+    /// How a single value is had where the call names no strategy. ``SingleValueStrategy/standard`` unless told otherwise.
+    var strategy: SingleValueStrategy { get }
+    /// What a success of this endpoint makes out of date. It counts before the caller sees the answer. None unless told otherwise.
+    var invalidates: [StoreInvalidation] { get }
+
+    // MARK: The response
+
+    /// Which statuses are a success. 200 to 299 unless told otherwise.
+    var acceptedStatuses: AcceptedStatuses { get }
+    /// Where in the content the value stands; below the envelope's model where there is an envelope. The top level.
+    var valuePath: ValuePath { get }
+    /// How the content is wrapped, where it is not as the client's ``CachingClient/Configuration/envelope`` says.
+    var envelope: EnvelopeChoice { get }
+    /// What no content means. An error unless told otherwise.
+    var emptyContent: EmptyContent { get }
+    /// Bytes of content that are accepted, after decompression; the client's limit unless told otherwise.
+    var maximumBodyBytes: Int? { get }
+    /// How long the whole call may take; no limit but those of the client's transport and engine unless told otherwise.
+    var timeout: Duration? { get }
+    /// When the request is sent again; as the client says unless told otherwise.
+    var retry: RetryPolicy? { get }
+    /// What it answers in tests. None.
+    var sampleResponse: SampleResponse? { get }
+}
+
+/// Which envelope content comes in.
+public enum EnvelopeChoice: Sendable, Hashable {
+    /// The client's, if it has one.
+    case inherited
+    /// None.
+    case none
+    /// This one.
+    case custom(Envelope)
 }
 
 extension Endpoint {
-    /// GET.
+    /// The environment's.
+    public var baseURL: String { "" }
+    /// ``baseURL``; the environment's where that is empty.
+    public func baseURL(in environment: ServerEnvironment?) -> String {
+        baseURL.isEmpty ? environment?.baseURL ?? "" : baseURL
+    }
+    /// GET, or POST where the task is one that needs it.
     public var method: HTTPRequest.Method { .get }
     /// No parameters, no content.
     public var task: HTTPTask { .plain }
     /// None.
     public var headers: HTTPFields { [:] }
-    /// By the response's own fields. RFC 9111 §3
-    public var storage: CacheRequest.Storage { .byResponse }
     /// The client's.
     public var principal: String? { nil }
+    /// None beside the client's.
+    public var secrets: Secrets { Secrets() }
+    /// By method and task.
+    public var isMutation: Bool {
+        if case .expiring = storage { return false }
+        switch method {
+        case .get, .head, .options, .trace: return false
+        default: return method.rawValue != "QUERY"
+        }
+    }
+    /// What changes nothing.
+    public var isIdempotent: Bool { !isMutation }
+    /// By the response's own fields. RFC 9111 §3
+    public var storage: CacheRequest.Storage { .byResponse }
+    /// None.
+    public var rule: RuleSettings? { nil }
+    /// RFC 9111.
+    public var strategy: SingleValueStrategy { .standard }
+    /// Nothing.
+    public var invalidates: [StoreInvalidation] { [] }
+    /// 200 to 299.
+    public var acceptedStatuses: AcceptedStatuses { .successful }
+    /// The top level.
+    public var valuePath: ValuePath { ValuePath() }
+    /// The client's.
+    public var envelope: EnvelopeChoice { .inherited }
+    /// An error.
+    public var emptyContent: EmptyContent { .isMissing }
+    /// The client's.
+    public var maximumBodyBytes: Int? { nil }
+    /// None of its own.
+    public var timeout: Duration? { nil }
+    /// The client's.
+    public var retry: RetryPolicy? { nil }
+    /// None.
+    public var sampleResponse: SampleResponse? { nil }
 }
 
 /// The response of an endpoint whose content, if any, is of no interest.

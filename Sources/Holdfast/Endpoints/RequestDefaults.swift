@@ -10,10 +10,19 @@ public struct RequestDefaults: Sendable, Hashable {
     /// responses to requests with credentials belong to these very credentials.
     public var principal: String?
 
+    /// What of ``fields``, ``parameters`` and the endpoints' own is a secret.
+    public var secrets: Secrets
+
     /// Nothing unless told otherwise.
-    public init(fields: HTTPFields = [:], parameters: Parameters = [:], principal: String? = nil) {
+    public init(
+        fields: HTTPFields = [:],
+        parameters: Parameters = [:],
+        principal: String? = nil,
+        secrets: Secrets = Secrets()
+    ) {
         self.fields = fields
         self.parameters = parameters
         self.principal = principal
+        self.secrets = secrets
     }
 }
