@@ -1,15 +1,13 @@
-import HTTPCache
-import HTTPCacheSemantics
-
 extension CachingClient {
     /// One value, by a strategy that always has one.
     ///
+    /// - Parameter strategy: the endpoint's own unless told otherwise.
     /// - Throws: ``HoldfastError``; `CancellationError` when the calling task is cancelled.
     public func fetch<E: Endpoint>(
         _ endpoint: E,
-        _ strategy: SingleValueStrategy = .standard
+        _ strategy: SingleValueStrategy? = nil
     ) async throws -> Emission<E.Response> {
-        try await fetch(endpoint, as: E.Response.self, strategy)
+        try await call(endpoint).fetch(strategy)
     }
 
     /// One value of a type that the call names, by a strategy that always has one.
@@ -18,9 +16,9 @@ extension CachingClient {
     public func fetch<Value: Decodable & Sendable>(
         _ endpoint: some Endpoint,
         as type: Value.Type,
-        _ strategy: SingleValueStrategy = .standard
+        _ strategy: SingleValueStrategy? = nil
     ) async throws -> Emission<Value> {
-        try await deliver(try request(for: endpoint), as: type, strategy.preference).emission
+        try await call(endpoint, as: type).fetch(strategy)
     }
 
     /// The stored value, however stale; `nil` where none is stored, its stale use is forbidden, or it is no value of this type.
@@ -30,7 +28,7 @@ extension CachingClient {
         _ endpoint: E,
         _ strategy: StoredOnlyStrategy
     ) async throws -> Emission<E.Response>? {
-        try await fetch(endpoint, as: E.Response.self, strategy)
+        try await call(endpoint).fetch(strategy)
     }
 
     /// The stored value of a type that the call names; see ``fetch(_:_:)-(_,StoredOnlyStrategy)``.
@@ -39,104 +37,60 @@ extension CachingClient {
         as type: Value.Type,
         _ strategy: StoredOnlyStrategy
     ) async throws -> Emission<Value>? {
-        try await stored(try request(for: endpoint), as: type)?.emission
+        try await call(endpoint, as: type).fetch(strategy)
+    }
+
+    /// What is stored first, then what the network answers: ``startWith(_:ifNetworkFails:)`` as a strategy.
+    public func fetch<E: Endpoint>(
+        _ endpoint: E,
+        _ strategy: CacheAndNetworkStrategy
+    ) -> EmissionStream<E.Response> {
+        call(endpoint).fetch(strategy)
     }
 }
 
 extension CachingClient {
-    /// The stored value; `nil` where there is none that can be used as this type.
-    func stored<Value: Decodable & Sendable>(
-        _ request: CacheRequest,
-        as type: Value.Type
-    ) async throws -> Delivery<Value>? {
-        guard engine.key(for: request) != nil, request.storage != .never else { return nil }
-        var request = request
-        request.preference = .storedOnly
-        let target = request.target
-        do {
-            let response = try await engine.respond(to: request)
-            return try await reader.read(response, as: type, target: target)
-        } catch let error as ExchangeError where error.code == .offlineMiss || error.code == .staleForbidden {
-            return nil
-        } catch {
-            try Task.checkCancellation()
-            let error = HoldfastError(error, target: target)
-            switch error.code {
-            case .closed, .cancelled: throw error
-            case .status: return nil
-            default:
-                // A miss for this type, and worth knowing; the stored bytes stay for the type that can read them.
-                logger.warning("Stored response not usable", metadata: ["error": "\(error)"])
-                return nil
-            }
-        }
+    /// What is stored first, then what the network answers, on one stream.
+    ///
+    /// A stale stored value is emitted, marked so (unless a directive such as `must-revalidate` forbids it). The network is asked in any case, with the stored
+    /// validators; an answer that confirms or repeats the stored content is emitted marked unchanged. Where the mode keeps the
+    /// network out (`offline`, `preferStored`) the stream completes after a stored value. ``Call`` has more to choose.
+    ///
+    /// - Parameter failure: how the stream ends when the network fails after a stored value. Without a stored value it always throws.
+    public func startWith<E: Endpoint>(
+        _ endpoint: E,
+        ifNetworkFails failure: NetworkFailure = .throwing
+    ) -> EmissionStream<E.Response> {
+        startWith(endpoint, as: E.Response.self, ifNetworkFails: failure)
     }
 
-    /// A value by a preference; falls back to the store also where the network's answer broke off in its body.
-    func deliver<Value: Decodable & Sendable>(
-        _ request: CacheRequest,
+    /// As ``startWith(_:ifNetworkFails:)``, with a type that the call names.
+    public func startWith<Value: Decodable & Sendable>(
+        _ endpoint: some Endpoint,
         as type: Value.Type,
-        _ preference: CacheRequest.Preference
-    ) async throws -> Delivery<Value> {
-        var request = request
-        request.preference = preference
-        let target = request.target
-        do {
-            return try await read(try await engine.respond(to: request), to: request, as: type)
-        } catch {
-            if error is CancellationError { throw error }
-            throw HoldfastError(error, target: target)
-        }
+        ifNetworkFails failure: NetworkFailure = .throwing
+    ) -> EmissionStream<Value> {
+        call(endpoint, as: type).with { $0.networkFailure = failure }.request()
     }
 
-    /// Reads and decodes an answer, or one from the other source where this one cannot be read.
-    func read<Value: Decodable & Sendable>(
-        _ response: CacheResponse,
-        to request: CacheRequest,
-        as type: Value.Type
-    ) async throws -> Delivery<Value> {
-        do {
-            return try await reader.read(response, as: type, target: request.target)
-        } catch {
-            try Task.checkCancellation()
-            guard let other = try await retry(request, as: type, after: error, from: response) else { throw error }
-            return other
-        }
+    /// What is stored to a closure of its own, what the network answers to the request's. See ``startWith(_:ifNetworkFails:)`` for what is emitted.
+    ///
+    /// - Parameter onStored: called once at most, before the network's value, when the request has been started.
+    public func onCache<E: Endpoint>(
+        _ endpoint: E,
+        ifNetworkFails failure: NetworkFailure = .throwing,
+        _ onStored: @escaping @Sendable (Emission<E.Response>) -> Void
+    ) -> OnCache<E.Response> {
+        onCache(endpoint, as: E.Response.self, ifNetworkFails: failure, onStored)
     }
 
-    /// A second source after the first one's body failed: the store for the network, the network for the store.
-    private func retry<Value: Decodable & Sendable>(
-        _ request: CacheRequest,
+    /// As ``onCache(_:ifNetworkFails:_:)``, with a type that the call names.
+    public func onCache<Value: Decodable & Sendable>(
+        _ endpoint: some Endpoint,
         as type: Value.Type,
-        after error: any Error,
-        from response: CacheResponse
-    ) async throws -> Delivery<Value>? {
-        let code = HoldfastError(error, target: "").code
-        if response.stored != nil {
-            guard mode != .offline, request.preference != .storedOnly, !request.ignoresStored else { return nil }
-            switch code {
-            case .status, .bodyTooLarge: return nil
-            case .decodingFailed, .noData:
-                // A miss for this type. What the origin confirmed is what it has.
-                guard response.source == .store else { return nil }
-                logger.warning("Stored response not usable", metadata: ["error": "\(error)"])
-                return try await deliver(request, as: type, .networkOnly)
-            default:
-                // Damaged: a 304 would confirm what cannot be read, so the origin is asked for all of it, which is then stored.
-                logger.warning("Stored response not readable", metadata: ["error": "\(error)"])
-                var request = request
-                request.ignoresStored = true
-                return try await deliver(request, as: type, .networkOnly)
-            }
-        }
-        guard code == .truncated, request.preference != .networkOnly else { return nil }
-        var fallback = try await stored(request, as: type)
-        fallback?.emission.outcome.detail = .offline
-        return fallback
+        ifNetworkFails failure: NetworkFailure = .throwing,
+        _ onStored: @escaping @Sendable (Emission<Value>) -> Void
+    ) -> OnCache<Value> {
+        call(endpoint, as: type).with { $0.networkFailure = failure }.onCache(onStored)
     }
-}
-
-extension CacheRequest {
-    /// The target for messages, secrets redacted.
-    var target: String { TargetURI(request: head)?.redacted ?? "?" }
 }

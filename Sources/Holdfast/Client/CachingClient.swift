@@ -5,6 +5,7 @@ import HTTPTypes
 public import HoldfastConfiguration
 public import Logging
 public import OfflineStore
+import Synchronization
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -29,6 +30,14 @@ public final class CachingClient: Sendable {
     public struct Configuration: Sendable {
         /// See ``RequestDefaults``.
         public var defaults: RequestDefaults
+        /// Where endpoints without a base URL of their own are. None unless told otherwise.
+        public var environment: ServerEnvironment?
+        /// How the API wraps what it answers. Not at all unless told otherwise; an endpoint may say otherwise.
+        public var envelope: Envelope?
+        /// When requests are sent again; only those that change nothing, or are marked idempotent, ever are. Never unless told otherwise.
+        public var retry: RetryPolicy
+        /// See ``Plugin``.
+        public var plugins: [any Plugin]
         /// How much of the network may be used. `automatic` unless told otherwise.
         public var mode: OfflineMode
         /// What holds for single requests and responses in place of ``options`` and of the responses' own fields. None unless told otherwise.
@@ -43,6 +52,10 @@ public final class CachingClient: Sendable {
         /// The defaults.
         public init(
             defaults: RequestDefaults = RequestDefaults(),
+            environment: ServerEnvironment? = nil,
+            envelope: Envelope? = nil,
+            retry: RetryPolicy = .never,
+            plugins: [any Plugin] = [],
             mode: OfflineMode = .automatic,
             rules: RuleSet = .empty,
             options: EngineOptions = EngineOptions(),
@@ -50,6 +63,10 @@ public final class CachingClient: Sendable {
             maximumBodyBytes: Int = 64 << 20
         ) {
             self.defaults = defaults
+            self.environment = environment
+            self.envelope = envelope
+            self.retry = retry
+            self.plugins = plugins
             self.mode = mode
             self.rules = rules
             self.options = options
@@ -71,22 +88,23 @@ public final class CachingClient: Sendable {
     let configuration: Configuration
     let logger: Logger
     private let onClose: @Sendable () async throws -> Void
-    private let readerIdentity = ResponseReader.Identity()
-
-    var reader: ResponseReader {
-        ResponseReader(
-            decoder: configuration.decoder,
-            maximumBodyBytes: configuration.maximumBodyBytes,
-            identity: readerIdentity
-        )
-    }
+    let plugins: PluginList
+    let identities = DecodingIdentities()
+    let clock: any WallClock
+    let sleeper: any Clock<Duration>
+    private let lastNumber = Atomic<UInt64>(0)
 
     /// A client on a store and a transport that the caller made, and closes after the client.
+    ///
+    /// - Parameters:
+    ///   - clock: tells dates and ages.
+    ///   - sleeper: what timeouts and waits between retries are timed by.
     public convenience init(
         store: CacheManager,
         transport: any Transport,
         configuration: Configuration = Configuration(),
         clock: any WallClock = SystemWallClock(),
+        sleeper: any Clock<Duration> = ContinuousClock(),
         logger: Logger = Logger(label: "holdfast")
     ) {
         self.init(
@@ -94,6 +112,7 @@ public final class CachingClient: Sendable {
             transport: transport,
             configuration: configuration,
             clock: clock,
+            sleeper: sleeper,
             logger: logger,
             onClose: {}
         )
@@ -104,17 +123,21 @@ public final class CachingClient: Sendable {
         transport: any Transport,
         configuration: Configuration,
         clock: any WallClock,
+        sleeper: any Clock<Duration>,
         logger: Logger,
         onClose: @escaping @Sendable () async throws -> Void
     ) {
         self.store = store
         self.configuration = configuration
         self.logger = logger
+        self.clock = clock
+        self.sleeper = sleeper
         self.onClose = onClose
+        plugins = PluginList(configuration.plugins)
         let secret = store.credentialSecret
         self.engine = CacheEngine(
             store: store.responses,
-            transport: transport,
+            transport: ObservingTransport(base: transport),
             policy: CachePolicy(kind: .private),
             // A store that is closed has no secret any more, and nothing that could be found under it.
             credentialSecret: secret.count >= 16 ? secret : (0..<32).map { _ in UInt8.random(in: 0...255) },
@@ -123,6 +146,7 @@ public final class CachingClient: Sendable {
             // No rules cost nothing.
             rules: configuration.rules.isEmpty ? nil : configuration.rules,
             clock: clock,
+            sleeper: sleeper,
             logger: logger
         )
     }
@@ -151,6 +175,7 @@ public final class CachingClient: Sendable {
             transport: transport,
             configuration: configuration,
             clock: clock,
+            sleeper: ContinuousClock(),
             logger: logger
         ) {
             // The folder is let go of whatever becomes of the connections.
@@ -183,7 +208,12 @@ public final class CachingClient: Sendable {
     /// The request that an endpoint stands for, with this client's defaults.
     ///
     /// - Throws: ``HoldfastError`` with code `invalidURL` or `encodingFailed`.
-    public func request(for endpoint: some Endpoint) throws -> CacheRequest {
-        try endpoint.request(defaults: configuration.defaults)
+    public func request(for endpoint: any Endpoint) throws -> CacheRequest {
+        try endpoint.request(environment: configuration.environment, defaults: configuration.defaults)
+    }
+
+    /// The number of the next call.
+    func nextNumber() -> UInt64 {
+        lastNumber.add(1, ordering: .relaxed).newValue
     }
 }

@@ -28,6 +28,9 @@ public struct AcceptedStatuses: Sendable, Hashable, ExpressibleByArrayLiteral {
         return both
     }
 
+    /// Whether every success is among them, so that there is nothing to refuse before a success is stored.
+    var acceptsSuccess: Bool { ranges.contains { $0.lowerBound <= 200 && $0.upperBound >= 299 } }
+
     /// Whether a status is among them.
     public func contains(_ status: HTTPResponse.Status) -> Bool {
         ranges.contains { $0.contains(status.code) }

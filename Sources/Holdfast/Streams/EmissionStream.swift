@@ -1,49 +1,63 @@
 /// The emissions of one request: an `AsyncSequence`, or callbacks through ``subscribe(on:onNext:onError:onCompleted:)``.
 ///
-/// Nothing happens before it is iterated or subscribed to, and each iteration is a request of its own. Emissions come in order, one
-/// at a time; at most one for the store and one for the network. The stream ends once: by completing, or by throwing ``HoldfastError``.
-/// Letting go of the iterator, or cancelling the task that iterates, cancels the request.
+/// Both forms have one core and the same guarantees:
+///
+/// * **Start**: nothing happens before it is iterated or subscribed to, and each iteration is a request of its own.
+/// * **Order**: what is stored comes before what the network answers; emissions come one at a time.
+/// * **Back-pressure**: the next emission is made when it is asked for, that is, when the loop's body, or the callback, has returned. Only the network's answer is fetched ahead: it is under way while the
+///   stored value is looked at.
+/// * **End**: exactly one: it completes, or it throws ``HoldfastError``. Nothing comes after it.
+/// * **Cancellation**: letting go of the iterator or the subscription, or cancelling the task that iterates, cancels the request; one that no other caller shares is closed on the wire. An iteration that was cancelled throws
+///   `CancellationError`; callbacks just end.
 public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
     /// A value and where it comes from.
     public typealias Element = Emission<Value>
 
-    typealias Produce = @Sendable (_ emit: @escaping @Sendable (Emission<Value>) async -> Void) async throws -> Void
+    /// One run of the request: answers with one emission after the other, then `nil`.
+    typealias Next = () async throws -> Emission<Value>?
 
-    private let produce: Produce
+    private let start: @Sendable () -> Next
 
-    init(_ produce: @escaping Produce) {
-        self.produce = produce
+    init(start: @escaping @Sendable () -> Next) {
+        self.start = start
+    }
+
+    init(run: @escaping @Sendable () -> CallRun<Value>) {
+        start = {
+            let run = run()
+            return { try await run.next() }
+        }
     }
 
     /// Iterates over the emissions of one request.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        fileprivate var base: AsyncThrowingStream<Emission<Value>, any Error>.Iterator
+        private var produce: Next?
+
+        fileprivate init(_ produce: @escaping Next) {
+            self.produce = produce
+        }
 
         /// The next emission; `nil` after the last.
         public mutating func next() async throws -> Emission<Value>? {
-            let next = try await base.next(isolation: #isolation)
-            // A cancelled stream of the standard library ends as if it were complete; a caller must be able to tell.
-            if next == nil { try Task.checkCancellation() }
-            return next
+            guard let produce else { return nil }
+            do {
+                guard let emission = try await produce() else {
+                    self.produce = nil
+                    // A cancelled iteration must not look like a complete one.
+                    try Task.checkCancellation()
+                    return nil
+                }
+                return emission
+            } catch {
+                self.produce = nil
+                throw error
+            }
         }
     }
 
     /// Begins the request.
     public func makeAsyncIterator() -> AsyncIterator {
-        let produce = produce
-        // Unbounded is bounded here: a request emits twice at most.
-        let stream = AsyncThrowingStream<Emission<Value>, any Error> { continuation in
-            let task = Task {
-                do {
-                    try await produce { continuation.yield($0) }
-                    continuation.finish()
-                } catch {
-                    continuation.finish(throwing: error)
-                }
-            }
-            continuation.onTermination = { _ in task.cancel() }
-        }
-        return AsyncIterator(base: stream.makeAsyncIterator())
+        AsyncIterator(start())
     }
 
     /// Begins the request and calls back.
@@ -58,10 +72,9 @@ public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
         onError: @escaping @Sendable (HoldfastError) -> Void = { _ in },
         onCompleted: @escaping @Sendable () -> Void = {}
     ) -> Subscription {
-        let produce = produce
-        return Subscription { subscription in
+        Subscription { subscription in
             do {
-                try await produce { emission in
+                for try await emission in self {
                     await executor.run { subscription.unlessCancelled { onNext(emission) } }
                 }
                 await executor.run { subscription.unlessCancelled { onCompleted() } }

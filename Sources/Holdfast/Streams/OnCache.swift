@@ -5,18 +5,19 @@
 /// for try await fresh in request { show(fresh.value) }
 /// ```
 public struct OnCache<Value: Sendable>: Sendable {
+    let call: Call<Value>
     let onStored: @Sendable (Emission<Value>) -> Void
-    let produce:
-        @Sendable (
-            _ onStored: @Sendable (Emission<Value>) async -> Void,
-            _ onNetwork: @Sendable (Emission<Value>) async -> Void
-        ) async throws -> Void
+
+    /// With a client to run on, instead of ``CachingClient/current``.
+    public func on(_ client: CachingClient) -> OnCache {
+        OnCache(call: call.on(client), onStored: onStored)
+    }
 
     /// The network's value as a stream of one emission. The stored value's closure has returned before it.
     ///
     /// Where the mode keeps the network out and a stored value was there, the stream completes without an emission.
     public func request() -> EmissionStream<Value> {
-        EmissionStream { emit in try await produce({ onStored($0) }, emit) }
+        stream { onStored($0) }
     }
 
     /// The network's value to a callback; the stored value's closure runs on the same executor, before it.
@@ -28,17 +29,43 @@ public struct OnCache<Value: Sendable>: Sendable {
         onError: @escaping @Sendable (HoldfastError) -> Void = { _ in },
         onCompleted: @escaping @Sendable () -> Void = {}
     ) -> Subscription {
-        let (onStored, produce) = (onStored, produce)
-        return Subscription { subscription in
+        Subscription { subscription in
             do {
-                try await produce(
-                    { stored in await executor.run { subscription.unlessCancelled { onStored(stored) } } },
-                    { fresh in await executor.run { subscription.unlessCancelled { onNext(fresh) } } }
-                )
+                let fresh = stream { stored in
+                    await executor.run { subscription.unlessCancelled { onStored(stored) } }
+                }
+                for try await emission in fresh {
+                    await executor.run { subscription.unlessCancelled { onNext(emission) } }
+                }
                 await executor.run { subscription.unlessCancelled { onCompleted() } }
             } catch {
                 let error = HoldfastError(error, target: "the endpoint")
                 await executor.run { subscription.unlessCancelled { onError(error) } }
+            }
+        }
+    }
+
+    /// The network's value to a callback as a `Result`; the stored value's closure runs on the same executor, before it.
+    public func request(
+        on executor: CallbackExecutor = .concurrent,
+        _ onResult: @escaping @Sendable (Result<Emission<Value>, HoldfastError>) -> Void
+    ) -> Subscription {
+        request(on: executor, onNext: { onResult(.success($0)) }, onError: { onResult(.failure($0)) })
+    }
+
+    private func stream(
+        storedTo onStored: @escaping @Sendable (Emission<Value>) async -> Void
+    ) -> EmissionStream<Value> {
+        let call = call
+        return EmissionStream {
+            let run = CallRun(call)
+            return {
+                while let emission = try await run.next() {
+                    // Only the first value can be the stored one; what comes from the store later stands in for the network's.
+                    guard run.isAtStoredValue else { return emission }
+                    await onStored(emission)
+                }
+                return nil
             }
         }
     }

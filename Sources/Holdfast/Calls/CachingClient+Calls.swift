@@ -1,0 +1,197 @@
+import HTTPCache
+import HTTPTypes
+
+extension CachingClient {
+    /// The stored value; `nil` where there is none that can be used as this type.
+    func stored<Value: Sendable>(_ call: Call<Value>, _ prepared: PreparedCall) async throws -> Delivery<Value>? {
+        guard prepared.request.storage != .never else { return nil }
+        var request = prepared.request
+        request.preference = .storedOnly
+        do {
+            return try await prepared.reading.read(try await engine.respond(to: request), call.interpret)
+        } catch let error as ExchangeError where error.code == .offlineMiss || error.code == .staleForbidden {
+            return nil
+        } catch {
+            try Task.checkCancellation()
+            let error = HoldfastError(error, target: prepared.target)
+            switch error.code {
+            case .closed, .cancelled: throw error
+            case .status, .authenticationFailed, .outdated: return nil
+            default:
+                // A miss for this type, and worth knowing; the stored bytes stay for the type that can read them.
+                logger.warning("Stored response not usable", metadata: ["error": "\(error)"])
+                return nil
+            }
+        }
+    }
+
+    /// A value by a strategy; falls back to the store also where the network's answer broke off in its body.
+    func deliver<Value: Sendable>(_ call: Call<Value>, _ strategy: SingleValueStrategy) async throws -> Delivery<Value>
+    {
+        try await within(call.options.timeout ?? call.endpoint.timeout, of: call) {
+            try await self.deliverUnlimited(call, strategy)
+        }
+    }
+
+    private func deliverUnlimited<Value: Sendable>(
+        _ call: Call<Value>,
+        _ strategy: SingleValueStrategy
+    ) async throws -> Delivery<Value> {
+        // Plugins may have to ask the network for what the request needs; what is stored must not wait for that.
+        if !plugins.and(call.options.plugins).preparing.isEmpty, strategy.looksIntoStoreFirst,
+            let stored = try await stored(call, try await prepare(call, for: .lookup))
+        {
+            return stored
+        }
+        let prepared: PreparedCall
+        do {
+            prepared = try await prepare(call, for: .network)
+        } catch {
+            try Task.checkCancellation()
+            guard call.usesStore, strategy.preference != .networkOnly,
+                let stored = try? await stored(call, try await prepare(call, for: .lookup))
+            else { throw HoldfastError(error, target: "\(Swift.type(of: call.endpoint))") }
+            return stored
+        }
+        return try await deliver(call, prepared, strategy.preference)
+    }
+
+    /// The network's value; marked unchanged where it is the stored one, which is then not made again.
+    func network<Value: Sendable>(_ call: Call<Value>, after stored: Delivery<Value>?) async throws -> Delivery<Value> {
+        try await within(call.options.timeout ?? call.endpoint.timeout, of: call) {
+            let prepared = try await self.preparedForNetwork(call)
+            guard let stored else { return try await self.deliver(call, prepared, .networkOnly) }
+            return try await self.converting(prepared) {
+                var request = prepared.request
+                request.preference = .networkOnly
+                let response = try await self.respond(to: request, call, prepared)
+                if response.isValidated, response.stored?.bodyID == stored.bodyID {
+                    var confirmed = stored
+                    confirmed.emission = Emission(stored.emission.value, of: response, isUnchanged: true)
+                    return confirmed
+                }
+                var fresh = try await self.read(response, call, prepared, .networkOnly)
+                fresh.emission.isUnchanged = fresh.bytes == stored.bytes
+                return fresh
+            }
+        }
+    }
+
+    private func preparedForNetwork<Value: Sendable>(_ call: Call<Value>) async throws -> PreparedCall {
+        do {
+            return try await prepare(call, for: .network)
+        } catch {
+            if error is CancellationError { throw error }
+            throw HoldfastError(error, target: "\(Swift.type(of: call.endpoint))")
+        }
+    }
+
+    private func deliver<Value: Sendable>(
+        _ call: Call<Value>,
+        _ prepared: PreparedCall,
+        _ preference: CacheRequest.Preference
+    ) async throws -> Delivery<Value> {
+        try await converting(prepared) {
+            var request = prepared.request
+            request.preference = preference
+            let response = try await respond(to: request, call, prepared)
+            return try await read(response, call, prepared, preference)
+        }
+    }
+
+    /// Names errors as the request layer does.
+    private func converting<Result>(_ prepared: PreparedCall, _ body: () async throws -> Result) async throws -> Result
+    {
+        do {
+            return try await body()
+        } catch {
+            if error is CancellationError { throw error }
+            throw HoldfastError(error, target: prepared.target)
+        }
+    }
+
+    /// The engine's answer; where the origin refused the request and a plugin knows what to do about it, the answer to the request made anew.
+    private func respond<Value: Sendable>(
+        to request: CacheRequest,
+        _ call: Call<Value>,
+        _ prepared: PreparedCall
+    ) async throws -> CacheResponse {
+        let response = try await engine.respond(to: request)
+        let plugins = plugins.and(call.options.plugins)
+        guard response.source == .network, !plugins.recovering.isEmpty,
+            !prepared.reading.acceptedStatuses.contains(response.head.status)
+        else { return response }
+        for plugin in plugins.recovering
+        where try await plugin.recover(from: response.head, to: request, for: prepared.reading.info) {
+            var again = try await prepare(call, for: .network, attempt: 1).request
+            again.preference = request.preference
+            return try await engine.respond(to: again)
+        }
+        return response
+    }
+
+    /// Reads an answer, or one from the other source where this one cannot be read. A success of a mutation counts before its caller sees it.
+    private func read<Value: Sendable>(
+        _ response: CacheResponse,
+        _ call: Call<Value>,
+        _ prepared: PreparedCall,
+        _ preference: CacheRequest.Preference
+    ) async throws -> Delivery<Value> {
+        do {
+            let delivery = try await prepared.reading.read(response, call.interpret)
+            if response.source == .network { try await invalidate(after: call) }
+            return delivery
+        } catch {
+            try Task.checkCancellation()
+            guard let other = try await retry(call, prepared, preference, after: error, from: response) else {
+                throw error
+            }
+            return other
+        }
+    }
+
+    /// A second source after the first one's body failed: the store for the network, the network for the store.
+    private func retry<Value: Sendable>(
+        _ call: Call<Value>,
+        _ prepared: PreparedCall,
+        _ preference: CacheRequest.Preference,
+        after error: any Error,
+        from response: CacheResponse
+    ) async throws -> Delivery<Value>? {
+        let error = HoldfastError(error, target: prepared.target)
+        if response.stored != nil {
+            guard mode != .offline, preference != .storedOnly, !prepared.request.ignoresStored else { return nil }
+            switch error.code {
+            case .status, .authenticationFailed, .outdated, .bodyTooLarge: return nil
+            case .truncated, .transportFailed:
+                // Damaged: a 304 would confirm what cannot be read, so the origin is asked for all of it, which is then stored.
+                logger.warning("Stored response not readable", metadata: ["error": "\(error)"])
+                var again = prepared
+                again.request.ignoresStored = true
+                return try await deliver(call, again, .networkOnly)
+            default:
+                // A miss for this type. What the origin confirmed is what it has.
+                guard response.source == .store else { return nil }
+                logger.warning("Stored response not usable", metadata: ["error": "\(error)"])
+                return try await deliver(call, prepared, .networkOnly)
+            }
+        }
+        guard error.code == .truncated, preference != .networkOnly else { return nil }
+        var fallback = try await stored(call, prepared)
+        fallback?.emission.outcome.detail = .offline
+        return fallback
+    }
+}
+
+extension SingleValueStrategy {
+    /// Whether what is stored answers whatever its age.
+    fileprivate var looksIntoStoreFirst: Bool { preference == .storedFirst }
+}
+
+extension Delivery {
+    /// Whether it came so short a time ago that the call does not ask again.
+    func isReusable(_ call: Call<Value>, at now: Timestamp) -> Bool {
+        guard let window = call.options.reuseWithin, let receivedAt else { return false }
+        return Duration.milliseconds(now.milliseconds - receivedAt.milliseconds) <= window
+    }
+}

@@ -1,0 +1,29 @@
+extension CachingClient {
+    /// Runs something that may take so long and no longer; past that it is cancelled.
+    ///
+    /// - Throws: ``HoldfastError`` with code `timeout`, or what `body` throws.
+    func within<Value: Sendable, Result: Sendable>(
+        _ limit: Duration?,
+        of call: Call<Value>,
+        _ body: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
+        guard let limit else { return try await body() }
+        let sleeper = sleeper
+        return try await withThrowingTaskGroup(of: Result?.self) { group in
+            group.addTask { try await body() }
+            group.addTask {
+                try await sleeper.sleep(for: limit)
+                return nil
+            }
+            defer { group.cancelAll() }
+            guard let first = try await group.next(), let result = first else {
+                throw HoldfastError(
+                    code: .timeout,
+                    message: "The call for '\(Swift.type(of: call.endpoint))' took longer than \(limit), its limit. "
+                        + "Raise 'timeout', or choose a strategy that answers from the store."
+                )
+            }
+            return result
+        }
+    }
+}

@@ -1,0 +1,14 @@
+import HTTPCache
+
+/// What goes along with a request through the engine, for the layer's own transports on the other side.
+struct CallContext: Sendable {
+    var info: CallInfo
+    var observers: [any ObservingPlugin]
+    /// When it is sent again; `never` for what is not idempotent.
+    var retry: RetryPolicy
+    /// The content, for those who look on.
+    var body: RequestBody?
+
+    /// Whether there is nothing to take along.
+    var isEmpty: Bool { observers.isEmpty && retry.limit == 0 }
+}

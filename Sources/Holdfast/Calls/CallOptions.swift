@@ -1,0 +1,52 @@
+/// What holds for one call. What is `nil` is as the endpoint says, and then as the client does.
+public struct CallOptions: Sendable {
+    /// What becomes of stored values that are stale.
+    public enum StaleValues: Sendable, Hashable {
+        /// They are emitted, marked. The default: old is better than nothing, and the network's follows.
+        case emitted
+        /// They are left out.
+        case skipped
+    }
+
+    /// What becomes of the network's answer when it is what was emitted before.
+    public enum UnchangedValues: Sendable, Hashable {
+        /// It is emitted, marked unchanged: the caller learns that the value was confirmed.
+        case emitted
+        /// It is left out.
+        case suppressed
+    }
+
+    /// Which statuses are a success.
+    public var acceptedStatuses: AcceptedStatuses?
+    /// Decodes the content.
+    public var decoder: (any ResponseDecoder)?
+    /// Where in the content the value stands.
+    public var valuePath: ValuePath?
+    /// How the content is wrapped.
+    public var envelope: EnvelopeChoice?
+    /// What no content means.
+    public var emptyContent: EmptyContent?
+    /// Bytes of content that are accepted, after decompression.
+    public var maximumBodyBytes: Int?
+    /// How long the call may take, from its start to the network's value. What is stored is emitted before it all the same.
+    public var timeout: Duration?
+    /// When the request is sent again.
+    public var retry: RetryPolicy?
+    /// A stored response that came no longer ago than this answers without the network, fresh or not: the same request within a short time.
+    public var reuseWithin: Duration?
+    /// See ``StaleValues``.
+    public var staleValues = StaleValues.emitted
+    /// See ``UnchangedValues``.
+    public var unchangedValues = UnchangedValues.emitted
+    /// How a stream ends when the network fails after a stored value.
+    public var networkFailure = NetworkFailure.throwing
+    /// After the network's value the stream goes on with what the store gets later, whoever stores it, until it is cancelled.
+    public var followsStore = false
+    /// Plugins beside the client's; they run after them.
+    public var plugins: [any Plugin] = []
+    /// Validations, in order.
+    var checks: [@Sendable (ResponseContent) throws -> Void] = []
+
+    /// As endpoint and client say.
+    public init() {}
+}

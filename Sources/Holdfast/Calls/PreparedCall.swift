@@ -1,0 +1,90 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import HoldfastConfiguration
+
+/// A call on its way: the request that the engine gets, and how its response is read.
+struct PreparedCall: Sendable {
+    var request: CacheRequest
+    var reading: ContentReading
+
+    /// The target for messages, secrets redacted.
+    var target: String { reading.target }
+}
+
+extension CachingClient {
+    /// Makes the request of a call, and has the plugins change it.
+    ///
+    /// - Throws: ``HoldfastError`` with code `urlMissing`, `invalidURL`, `parametersMissing` or `encodingFailed`; what a plugin throws.
+    func prepare<Value: Sendable>(
+        _ call: Call<Value>,
+        for purpose: CallInfo.Purpose,
+        attempt: Int = 0
+    ) async throws -> PreparedCall {
+        let (endpoint, options) = (call.endpoint, call.options)
+        let plugins = plugins.and(options.plugins)
+        var request = try request(for: endpoint)
+        let secrets = configuration.defaults.secrets.union(endpoint.secrets)
+        let info = CallInfo(
+            number: nextNumber(),
+            endpoint: endpoint,
+            secrets: secrets,
+            mode: mode,
+            purpose: purpose,
+            attempt: attempt
+        )
+        for plugin in plugins.preparing {
+            try await plugin.prepare(&request, for: info)
+        }
+        if !call.usesStore { request.storage = .never }
+        request.reuseWithin = options.reuseWithin
+        let isRetried = endpoint.isIdempotent && request.body?.isReplayable != false
+        let context = CallContext(
+            info: info,
+            observers: plugins.observing,
+            retry: isRetried ? options.retry ?? endpoint.retry ?? configuration.retry : .never,
+            body: request.body
+        )
+        if !context.isEmpty { request.context = context }
+        let reading = reading(of: endpoint, options, plugins.processing, info, target: request.target)
+        request.contentCheck = reading.check()
+        return PreparedCall(request: request, reading: reading)
+    }
+
+    private func reading(
+        of endpoint: any Endpoint,
+        _ options: CallOptions,
+        _ processors: [any ProcessingPlugin],
+        _ info: CallInfo,
+        target: String
+    ) -> ContentReading {
+        let envelope: Envelope? =
+            switch options.envelope ?? endpoint.envelope {
+            case .inherited: configuration.envelope
+            case .none: nil
+            case .custom(let envelope): envelope
+            }
+        let decoding = ContentDecoding(
+            decoder: options.decoder ?? configuration.decoder,
+            envelope: envelope,
+            path: options.valuePath ?? endpoint.valuePath,
+            emptyContent: options.emptyContent ?? endpoint.emptyContent
+        )
+        return ContentReading(
+            decoding: decoding,
+            acceptedStatuses: options.acceptedStatuses ?? endpoint.acceptedStatuses,
+            maximumBodyBytes: options.maximumBodyBytes ?? endpoint.maximumBodyBytes ?? configuration.maximumBodyBytes,
+            checks: options.checks,
+            processors: processors,
+            info: info,
+            // A decoder of one call is not known again, and what plugins do may differ each time.
+            identity: options.decoder == nil && processors.isEmpty ? identities.identity(of: decoding) : nil,
+            target: target
+        )
+    }
+}
+
+extension CacheRequest {
+    /// The target for messages, secrets redacted.
+    var target: String { TargetURI(request: head)?.redacted ?? "?" }
+}

@@ -1,0 +1,25 @@
+public import HTTPCache
+
+/// What a plugin is told of the call that it takes part in.
+public struct CallInfo: Sendable {
+    /// What a request is prepared for.
+    public enum Purpose: Sendable, Hashable {
+        /// To look into the store only.
+        case lookup
+        /// To be sent, where the store does not answer.
+        case network
+    }
+
+    /// Counts the calls of a client, so that what belongs together can be told.
+    public var number: UInt64
+    /// What is asked for.
+    public var endpoint: any Endpoint
+    /// What is a secret, the client's and the endpoint's.
+    public var secrets: Secrets
+    /// How much of the network may be used.
+    public var mode: OfflineMode
+    /// See ``Purpose``.
+    public var purpose: Purpose
+    /// 0, and one more each time the request is prepared anew because a plugin recovered it.
+    public var attempt: Int
+}

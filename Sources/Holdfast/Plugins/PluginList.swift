@@ -1,0 +1,26 @@
+/// Plugins sorted by what they do, once and not for every request.
+struct PluginList: Sendable {
+    private(set) var preparing: [any PreparingPlugin]
+    private(set) var observing: [any ObservingPlugin]
+    private(set) var recovering: [any RecoveringPlugin]
+    private(set) var processing: [any ProcessingPlugin]
+
+    init(_ plugins: [any Plugin]) {
+        preparing = plugins.compactMap { $0 as? any PreparingPlugin }
+        observing = plugins.compactMap { $0 as? any ObservingPlugin }
+        recovering = plugins.compactMap { $0 as? any RecoveringPlugin }
+        processing = plugins.compactMap { $0 as? any ProcessingPlugin }
+    }
+
+    /// These and, after them, a call's own.
+    func and(_ plugins: [any Plugin]) -> PluginList {
+        guard !plugins.isEmpty else { return self }
+        let others = PluginList(plugins)
+        var all = self
+        all.preparing += others.preparing
+        all.observing += others.observing
+        all.recovering += others.recovering
+        all.processing += others.processing
+        return all
+    }
+}

@@ -1,0 +1,80 @@
+import HTTPCache
+import HTTPTypes
+import NIOCore
+
+/// How the content of one call's responses is read: which statuses are a success, what looks at it, and how it becomes a value.
+struct ContentReading: Sendable {
+    var decoding: ContentDecoding
+    var acceptedStatuses: AcceptedStatuses
+    var maximumBodyBytes: Int
+    var checks: [@Sendable (ResponseContent) throws -> Void]
+    var processors: [any ProcessingPlugin]
+    var info: CallInfo
+    /// Whose decoding it is: what it made of a stored response is kept for the same decoding alone. `nil`: it is not kept.
+    var identity: DecodingIdentity?
+    var target: String
+
+    private static let errorBodyLimit = 1 << 20
+
+    /// Reads a response to its end and makes a value of it.
+    ///
+    /// - Throws: ``HoldfastError``, `TransportError`, `BodyStreamError`, or what a step threw.
+    @concurrent
+    func read<Value: Sendable>(
+        _ response: CacheResponse,
+        _ interpret: Call<Value>.Interpret
+    ) async throws -> Delivery<Value> {
+        // What the plugins make of it may be a success; without them the head decides before the content comes.
+        if processors.isEmpty, !acceptedStatuses.contains(response.head.status) {
+            throw await refusal(response)
+        }
+        let stored = response.stored
+        // Decoded once, for as long as the stored response is in memory.
+        let resident = response.head.status == stored?.head.status ? stored?.content : nil
+        let bytes: ByteBuffer
+        if let body = resident?.body, body.readableBytes <= maximumBodyBytes {
+            bytes = body
+        } else {
+            bytes = try await response.body.collect(upTo: maximumBodyBytes)
+        }
+        let reader = ContentReader(
+            head: response.head,
+            bytes: bytes,
+            kept: resident?.body == bytes ? resident?.derived : nil,
+            reading: self
+        )
+        if !processors.isEmpty || !checks.isEmpty { try reader.look() }
+        return Delivery(
+            emission: Emission(try reader.interpreted(interpret), of: response),
+            bytes: bytes,
+            bodyID: stored?.bodyID,
+            receivedAt: stored?.head.responseTime
+        )
+    }
+
+    /// Of an answer that is refused, as much is kept as a person would read.
+    private func refusal(_ response: CacheResponse) async -> HoldfastError {
+        let body = try? await response.body.collect(upTo: min(maximumBodyBytes, Self.errorBodyLimit))
+        let content = body.flatMap {
+            try? $0.decoded(codings: response.head.headerFields, upTo: Self.errorBodyLimit)
+        }
+        return HoldfastError(
+            refused: response.head.status,
+            target: target,
+            body: (content ?? body).map { Array($0.readableBytesView) }
+        )
+    }
+
+    /// What must be right before a response is stored: the validations and the envelope. `nil` where nothing asks for it.
+    func check() -> ContentCheck? {
+        guard !checks.isEmpty || decoding.envelope != nil || !acceptedStatuses.acceptsSuccess else { return nil }
+        return ContentCheck(maximumBytes: maximumBodyBytes) { head, bytes in
+            let reader = ContentReader(head: head, bytes: bytes, kept: nil, reading: self)
+            try reader.look()
+            try decoding.checkEnvelope(try reader.content().data, status: head.status, target: target)
+        }
+    }
+}
+
+/// Nothing but who it is.
+final class DecodingIdentity: Sendable {}
