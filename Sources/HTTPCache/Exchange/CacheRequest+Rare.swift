@@ -2,6 +2,7 @@ extension CacheRequest {
     /// What few requests have.
     struct RareParts: Sendable {
         var context: (any Sendable)?
+        var contentCheck: ContentCheck?
     }
 
     /// Something of the caller's own that goes along to the transport (``TransportRequest/context``), for a wrapper around it: what a plugin noted, say.
@@ -11,6 +12,12 @@ extension CacheRequest {
     public var context: (any Sendable)? {
         get { rare?.context }
         set { setRare(\.context, newValue) }
+    }
+
+    /// Looks at the content of a success before it is stored; see ``ContentCheck``.
+    public var contentCheck: ContentCheck? {
+        get { rare?.contentCheck }
+        set { setRare(\.contentCheck, newValue) }
     }
 
     /// Sets a part; what is not there is not made for nothing.
