@@ -96,7 +96,7 @@ let package = Package(
             name: "Holdfast",
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "HTTPClientTransport", "HoldfastConfiguration",
-                httpTypes, nioCore, logging,
+                httpTypes, nioCore, nioPosix, crypto, logging,
             ],
             swiftSettings: settings
         ),

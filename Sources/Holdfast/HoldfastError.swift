@@ -35,13 +35,13 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
         public static let timeout = Code(description: "timeout")
         /// The content says itself that the request failed; see ``HoldfastError/envelope``.
         public static let envelope = Code(description: "envelope")
-        /// A step found the value not in the form it needs.
+        /// A step found the value not in the form it needs; see ``HoldfastError/rejected``.
         public static let dataFormat = Code(description: "dataFormat")
         /// A call was started without a client: none was passed, and ``CachingClient/current`` is not set.
         public static let noClient = Code(description: "noClient")
         /// The response has no content where a value was expected.
         public static let noData = Code(description: "noData")
-        /// The content is no value of the expected type; see ``HoldfastError/body``. What is stored stays.
+        /// The content is no value of the expected type; see ``HoldfastError/codingPath`` and ``HoldfastError/body``. What is stored stays.
         public static let decodingFailed = Code(description: "decodingFailed")
         /// The content is larger than the client accepts.
         public static let bodyTooLarge = Code(description: "bodyTooLarge")
@@ -57,8 +57,14 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
     public var message: String
     /// The response's status, where there was a response.
     public var status: HTTPResponse.Status?
-    /// The response's content, where it was read: of a refused status, or of what could not be decoded.
+    /// The response's content, where it was read: of a refused status, of a failed envelope, or of what could not be decoded.
     public var body: [UInt8]?
+    /// Where in the content decoding failed. The top level is an empty path.
+    public var codingPath: ValuePath?
+    /// What the content says itself of the failure.
+    public var envelope: EnvelopeResult?
+    /// The value that a step could not use.
+    public var rejected: (any Sendable)?
     /// The failure beneath this one.
     public var cause: (any Error)?
 
@@ -68,12 +74,18 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
         message: String,
         status: HTTPResponse.Status? = nil,
         body: [UInt8]? = nil,
+        codingPath: ValuePath? = nil,
+        envelope: EnvelopeResult? = nil,
+        rejected: (any Sendable)? = nil,
         cause: (any Error)? = nil
     ) {
         self.code = code
         self.message = message
         self.status = status
         self.body = body
+        self.codingPath = codingPath
+        self.envelope = envelope
+        self.rejected = rejected
         self.cause = cause
     }
 
@@ -110,6 +122,13 @@ extension HoldfastError {
                 code: .truncated,
                 message:
                     "The response for '\(target)' broke off after \(received) of \(expected) bytes. It was not stored.",
+                cause: error
+            )
+        case let error as DecodingError:
+            self.init(
+                code: .decodingFailed,
+                message: "The content of '\(target)' could not be decoded: \(error.faultWithoutValues)",
+                codingPath: error.codingPath,
                 cause: error
             )
         case let error as TransportError:

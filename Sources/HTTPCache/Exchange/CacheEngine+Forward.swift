@@ -118,7 +118,7 @@ extension CacheRequest {
 
     /// What is sent for this request, under another head (with the cache's validators, say).
     func sending(_ head: HTTPRequest) -> TransportRequest {
-        TransportRequest(head: head, body: body?.stream, onInformational: onInformational)
+        TransportRequest(head: head, body: body?.stream, onInformational: onInformational, context: context)
     }
 }
 

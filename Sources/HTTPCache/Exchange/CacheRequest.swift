@@ -48,6 +48,8 @@ public struct CacheRequest: Sendable {
     package var ignoresStored = false
     /// It looks for the return of an origin that counts as away.
     package var isProbe = false
+    /// What few requests have; see ``rare``.
+    private var boxed: Boxed?
 
     /// A request with the defaults of RFC 9111.
     public init(
@@ -64,6 +66,17 @@ public struct CacheRequest: Sendable {
         self.preference = preference
         self.storage = storage
         self.keysContent = keysContent
+    }
+
+    private final class Boxed: Sendable {
+        let parts: RareParts
+        init(_ parts: RareParts) { self.parts = parts }
+    }
+
+    /// What few requests have, behind one reference: those that have none of it are copied as if it did not exist.
+    var rare: RareParts? {
+        get { boxed?.parts }
+        set { boxed = newValue.map(Boxed.init) }
     }
 }
 

@@ -1,5 +1,6 @@
 import HTTPCacheSemantics
 import HTTPTypes
+import Logging
 import NIOCore
 
 /// Runs one fill: sends the request, decides on the head, stores and shares the body.
@@ -171,13 +172,38 @@ struct Fetcher: Sendable {
 
     // MARK: Bodies
 
-    /// `nil` where the store declines, or a rule says that bodies of this length are not stored.
-    private func writer(for draft: ResponseDraft) async -> (any ResponseWriter)? {
+    /// A body on its way into the store.
+    private struct Storing {
+        var writer: any ResponseWriter
+        /// The one that the caller's check looks into.
+        var checked: CheckedWriter?
+    }
+
+    /// `nil` where the store declines, a rule says that bodies of this length are not stored, or the caller's check could not look at it.
+    private func writer(for draft: ResponseDraft) async -> Storing? {
         let limits = prepared.settings(for: draft.head.fields).map(BodyLimits.init)
         if let limits, !limits.allow(draft) { return nil }
-        let writer = await engine.recovering("beginWrite") { try await engine.store.beginWrite(draft, fence: fence) }
-        guard let writer = writer ?? nil, let limits, !limits.isEmpty else { return writer ?? nil }
-        return LimitedWriter(writer, limits.afterwards(draft))
+        let check = draft.head.status.kind == .successful ? request.contentCheck : nil
+        if let check, !check.allows(draft) { return nil }
+        let begun = await engine.recovering("beginWrite") { try await engine.store.beginWrite(draft, fence: fence) }
+        guard var writer = begun ?? nil else { return nil }
+        if let limits, !limits.isEmpty { writer = LimitedWriter(writer, limits.afterwards(draft)) }
+        guard let check else { return Storing(writer: writer) }
+        let checked = CheckedWriter(writer, check, draft)
+        return Storing(writer: checked, checked: checked)
+    }
+
+    /// Whether the caller's check, where there is one, lets a body be stored. What it throws is the caller's own and may hold anything: only its type is told.
+    private func passes(_ storing: Storing) async -> Bool {
+        guard let checked = storing.checked else { return true }
+        do {
+            try await checked.examine()
+            return true
+        } catch {
+            engine.metrics.recordRefusedContent()
+            engine.logger.debug("Content did not pass its check", metadata: ["error.type": "\(type(of: error))"])
+            return false
+        }
     }
 
     private func open(_ stored: StoredResponse, _ range: Range<Int64>) async -> BodyStream? {
@@ -233,11 +259,12 @@ struct Fetcher: Sendable {
         var after: BodyStream?
         if let range = plan.before { before = await open(stored, range) }
         if let range = plan.after { after = await open(stored, range) }
-        var writer: (any ResponseWriter)?
+        var writer: Storing?
         if (before != nil) == (plan.before != nil), (after != nil) == (plan.after != nil),
             let base = await self.writer(for: draft)
         {
-            writer = CombiningWriter(base, plan, before: before, after: after)
+            writer = base
+            writer?.writer = CombiningWriter(base.writer, plan, before: before, after: after)
         }
         await store(response, draft.head, storing: response.head.partLength, writer, fill)
     }
@@ -267,9 +294,10 @@ struct Fetcher: Sendable {
         _ response: TransportResponse,
         _ head: StoredResponseHead,
         storing storable: Int64?,
-        _ writer: (any ResponseWriter)?,
+        _ storing: Storing?,
         _ fill: Fill
     ) async {
+        let writer = storing?.writer
         // What is not stored is shared only where it fits into memory whole, so that no caller waits for another's reading.
         // Readers go by the message's own length alone; what `Content-Range` says of it may be wrong.
         let expected = response.head.contentLength
@@ -289,7 +317,7 @@ struct Fetcher: Sendable {
                 throw BodyStreamError.truncated(expected: expected, received: received)
             }
             // The store commits before the readers see the end: who has read a response whole finds it stored.
-            if let writer, body.isStoring {
+            if let storing, let writer, body.isStoring {
                 if let storable, storable != received {
                     // A part that is not what it says it is helps nobody later. RFC 9110 §14.4
                     await writer.abandon()
@@ -301,7 +329,7 @@ struct Fetcher: Sendable {
                     ) == true
                 {
                     await writer.abandon()
-                } else if await mayTakeItsPlace(head),
+                } else if await passes(storing), await mayTakeItsPlace(head),
                     engine.fills.claimStoring(fill, key, head, isPart: head.status == .partialContent)
                 {
                     _ = await engine.recovering("finish") { try await writer.finish() }

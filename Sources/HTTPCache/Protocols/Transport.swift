@@ -21,15 +21,19 @@ public struct TransportRequest: Sendable {
     ///
     /// A transport whose client does not tell of them never calls it.
     public var onInformational: (@Sendable (HTTPResponse) -> Void)?
+    /// Of the request that caused this one: ``CacheRequest/context``. For wrappers around a transport; it is not sent.
+    public var context: (any Sendable)?
     /// A request; without a body unless told otherwise.
     public init(
         head: HTTPRequest,
         body: BodyStream? = nil,
-        onInformational: (@Sendable (HTTPResponse) -> Void)? = nil
+        onInformational: (@Sendable (HTTPResponse) -> Void)? = nil,
+        context: (any Sendable)? = nil
     ) {
         self.head = head
         self.body = body
         self.onInformational = onInformational
+        self.context = context
     }
 }
 

@@ -9,6 +9,7 @@ struct ExchangeMetrics: Sendable {
 
     private let counters: [Ending: Counter]
     private let storeFailures: Counter
+    private let refusedContents: Counter
 
     init() {
         counters = Dictionary(
@@ -17,6 +18,7 @@ struct ExchangeMetrics: Sendable {
             }
         )
         storeFailures = Counter(label: "holdfast_store_failures_total")
+        refusedContents = Counter(label: "holdfast_refused_contents_total")
     }
 
     func record(_ response: CacheResponse) {
@@ -46,6 +48,9 @@ struct ExchangeMetrics: Sendable {
     }
 
     func recordStoreFailure() { storeFailures.increment() }
+
+    /// A caller's check kept a response out of the store.
+    func recordRefusedContent() { refusedContents.increment() }
 }
 
 extension CacheResponse {

@@ -1,14 +1,21 @@
 /// Where in structured content a value stands: names of objects and indexes of arrays.
 ///
 /// ```swift
-/// let path: ValuePath = "data.moments[0].title"
+/// let title: ValuePath = "data.moments[0].title"
+/// let reason = ValuePath("error>errMsg", separator: ">")
 /// ```
-public struct ValuePath: Sendable, Hashable, ExpressibleByStringLiteral {
+///
+/// Names are separated by dots, or by a separator of one's own. An index is written `[0]`, or as a number between separators (`moments.0.title`),
+/// which is also taken for a name where an object stands. A backslash takes the character after it as it is (`a\.b` is one name, `\0` the name
+/// "0"), and `[]` is the empty name. Empty places between separators count for nothing.
+///
+/// Names are those that the decoder shows: a `JSONDecoder` that converts from snake case shows `userDetails` for `user_details`.
+public struct ValuePath: Sendable, Hashable {
     /// One step down.
     public enum Step: Sendable, Hashable {
         /// Into the member of an object.
         case name(String)
-        /// Into the element of an array, from 0 on.
+        /// Into the element of an array, from 0 on. In an object, the member whose name is this number.
         case index(Int)
     }
 
@@ -20,8 +27,109 @@ public struct ValuePath: Sendable, Hashable, ExpressibleByStringLiteral {
         self.steps = steps
     }
 
-    /// A path as text: names separated by dots, indexes as `[0]` or as a number of their own.
+    /// A path as text.
+    ///
+    /// - Parameter separator: stands between names; neither a backslash nor a square bracket.
+    public init(_ text: String, separator: Character = ".") {
+        precondition(!#"\[]"#.contains(separator), "'\(separator)' has a meaning of its own in a path.")
+        var parser = Parser(text: text[...], separator: separator)
+        steps = parser.steps()
+    }
+
+    /// Whether it is the top level.
+    public var isEmpty: Bool { steps.isEmpty }
+
+    /// A path that goes on from this one.
+    public func appending(_ other: ValuePath) -> ValuePath {
+        ValuePath(steps + other.steps)
+    }
+}
+
+extension ValuePath: ExpressibleByStringLiteral {
+    /// A path as text, with dots between names.
     public init(stringLiteral text: String) {
-        steps = text.split(separator: ".").map { Int($0).map(Step.index) ?? .name(String($0)) }
+        self.init(text, separator: ".")
+    }
+}
+
+extension ValuePath: CustomStringConvertible {
+    /// The path as text, with dots between names: what ``init(_:separator:)`` reads as the same path. Empty for the top level.
+    public var description: String {
+        var text = ""
+        for step in steps {
+            switch step {
+            case .index(let index): text += "[\(index)]"
+            case .name(""): text += "[]"
+            case .name(let name):
+                if !text.isEmpty { text += "." }
+                if Int(index: name[...]) != nil { text += #"\"# }
+                for character in name {
+                    if #".\[]"#.contains(character) { text += #"\"# }
+                    text.append(character)
+                }
+            }
+        }
+        return text
+    }
+}
+
+extension ValuePath {
+    /// Where a decoder stood.
+    init(_ codingPath: [any CodingKey]) {
+        steps = codingPath.map { key in key.intValue.map(Step.index) ?? .name(key.stringValue) }
+    }
+}
+
+extension ValuePath {
+    private struct Parser {
+        var text: Substring
+        let separator: Character
+        /// The name that is being read; `nil` between names.
+        var name: String?
+        /// Whether a character of it was taken as it is: then it is no number.
+        var isLiteral = false
+
+        mutating func steps() -> [Step] {
+            var steps: [Step] = []
+            while let character = text.popFirst() {
+                if character == separator {
+                    endName(&steps)
+                } else if character == "[", let step = bracketed() {
+                    endName(&steps)
+                    steps.append(step)
+                } else if character == #"\"#, let literal = text.popFirst() {
+                    isLiteral = true
+                    name = (name ?? "") + String(literal)
+                } else {
+                    name = (name ?? "") + String(character)
+                }
+            }
+            endName(&steps)
+            return steps
+        }
+
+        /// What follows an opening bracket, where it is an index or nothing; anything else is part of a name.
+        private mutating func bracketed() -> Step? {
+            guard let end = text.firstIndex(of: "]") else { return nil }
+            let index = Int(index: text[..<end])
+            guard index != nil || end == text.startIndex else { return nil }
+            text = text[text.index(after: end)...]
+            return index.map(Step.index) ?? .name("")
+        }
+
+        private mutating func endName(_ steps: inout [Step]) {
+            defer { (name, isLiteral) = (nil, false) }
+            guard let name else { return }
+            steps.append(isLiteral ? .name(name) : Int(index: name[...]).map(Step.index) ?? .name(name))
+        }
+    }
+}
+
+extension Int {
+    /// A number as an index is written: digits, without needless zeros.
+    fileprivate init?(index text: Substring) {
+        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), text == "0" || text.first != "0"
+        else { return nil }
+        self.init(text)
     }
 }

@@ -1,0 +1,134 @@
+import HTTPTypes
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Makes a value of the content of a response: everything that a client, an endpoint and a call say about it.
+struct ContentDecoding: Sendable {
+    var decoder: any ResponseDecoder
+    var envelope: Envelope?
+    /// Where the value stands, below the envelope's model where there is an envelope.
+    var path: ValuePath
+    var emptyContent: EmptyContent
+
+    /// The value.
+    ///
+    /// `Data` and ``Content`` are the content itself, and so is `String` where neither envelope nor path is given. ``EnvelopeResult``, ``Enveloped`` and other
+    /// ``EnvelopedContent`` say themselves whether the request failed; for other types a failed envelope is an error.
+    /// - Throws: ``HoldfastError`` with code `envelope`, `noData`, `decodingFailed` or `dataFormat`; it keeps the bytes.
+    func decode<Value: Decodable>(
+        _ type: Value.Type,
+        from data: Data,
+        status: HTTPResponse.Status,
+        target: String
+    ) throws -> Value {
+        if let value = data as? Value { return value }
+        if let value = Content(data, decoding: self, status: status, target: target) as? Value { return value }
+        if let value = NoContent() as? Value {
+            try checkEnvelope(data, status: status, target: target)
+            return value
+        }
+        if type == String.self, envelope == nil, path.isEmpty,
+            let value = String(bytes: data, encoding: .utf8) as? Value
+        {
+            return value
+        }
+        let answer = Answer(data: data, status: status, target: target)
+        guard !data.isEmpty else { return try valueOfNothing(type, in: answer, at: ValuePath()) }
+        do {
+            return try located(type, in: answer)
+        } catch let error as HoldfastError {
+            throw error
+        } catch {
+            throw HoldfastError(undecodable: error, type: type, in: answer)
+        }
+    }
+
+    /// Whether the envelope, where there is one, says success. Content that is no envelope where one is expected is an error too; no content is none.
+    ///
+    /// - Throws: ``HoldfastError`` with code `envelope` or `decodingFailed`.
+    func checkEnvelope(_ data: Data, status: HTTPResponse.Status, target: String) throws {
+        guard let envelope, !data.isEmpty else { return }
+        let answer = Answer(data: data, status: status, target: target)
+        let result: EnvelopeResult
+        do {
+            result = try ReadingPlace.$current.withValue(ReadingPlace(envelope: envelope)) {
+                try decoder.decode(EnvelopeResult.self, from: data)
+            }
+        } catch {
+            throw HoldfastError(undecodable: error, type: EnvelopeResult.self, in: answer)
+        }
+        guard result.isSuccess else { throw HoldfastError(failed: result, in: answer) }
+    }
+
+    /// Whether a type is content that comes in no envelope, whatever the client says: the bytes as they are, or an envelope by its own type.
+    static func isItsOwnJudge(_ type: any Decodable.Type) -> Bool {
+        type == Data.self || type is any EnvelopedContent.Type && !(type is any ClientsEnvelope.Type)
+    }
+}
+
+extension ContentDecoding {
+    /// A response's content, and what an error says about where it came from.
+    struct Answer {
+        var data: Data
+        var status: HTTPResponse.Status
+        var target: String
+    }
+
+    private func located<Value: Decodable>(_ type: Value.Type, in answer: Answer) throws -> Value {
+        if type is any ClientsEnvelope.Type {
+            return try ReadingPlace.$current.withValue(ReadingPlace(envelope: envelope, path: path)) {
+                try decoder.decode(type, from: answer.data)
+            }
+        }
+        guard let envelope, !(type is any EnvelopedContent.Type) else {
+            // Without detours: most content is the value.
+            if path.isEmpty { return try decoder.decode(type, from: answer.data) }
+            return try ReadingPlace.$current.withValue(ReadingPlace(path: path)) {
+                try decoder.decode(Placed<Value>.self, from: answer.data).value
+            }
+        }
+        let unwrapped = try ReadingPlace.$current.withValue(ReadingPlace(envelope: envelope, path: path)) {
+            try decoder.decode(Unwrapped<Value>.self, from: answer.data)
+        }
+        switch unwrapped.found {
+        case .value(let value): return value
+        case .missing(let place), .null(let place): return try valueOfNothing(type, in: answer, at: place)
+        case nil: throw HoldfastError(failed: unwrapped.result, in: answer)
+        }
+    }
+
+    /// What no content, or no model in an envelope, stands for.
+    private func valueOfNothing<Value: Decodable>(
+        _ type: Value.Type,
+        in answer: Answer,
+        at place: ValuePath
+    ) throws -> Value {
+        switch emptyContent {
+        case .standsFor(let json):
+            do {
+                return try decoder.decode(type, from: Data(json.utf8))
+            } catch {
+                throw HoldfastError(undecodable: error, type: type, in: answer)
+            }
+        case .isMissing:
+            if let absent = type.absent { return absent }
+            throw HoldfastError(
+                code: .noData,
+                message: "'\(answer.target)' answered \(answer.status) "
+                    + (place.isEmpty ? "without content" : "with nothing at '\(place)'")
+                    + "; a '\(type)' was expected. 'emptyContent' can say what this means.",
+                status: answer.status,
+                body: Array(answer.data)
+            )
+        }
+    }
+}
+
+/// A type that reads the envelope which client or endpoint describe.
+private protocol ClientsEnvelope {}
+extension EnvelopeResult: ClientsEnvelope {}
+extension Enveloped: ClientsEnvelope {}

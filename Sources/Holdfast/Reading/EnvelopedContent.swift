@@ -1,0 +1,46 @@
+/// Content that is an envelope by its own type, and says itself whether it is a success.
+///
+/// ``RootModel`` and ``Enveloped`` are; a type of one's own need only say where result and model are. Such a type is decoded from the whole
+/// content, and no other envelope is looked for around it.
+///
+/// ```swift
+/// struct Reply<Model: Decodable>: EnvelopedContent {
+///     var ok: Bool
+///     var error: String?
+///     var payload: Model?
+///     var result: EnvelopeResult { EnvelopeResult(isSuccess: ok, code: .boolean(ok), message: error) }
+///     var model: Model? { payload }
+/// }
+/// ```
+public protocol EnvelopedContent: Decodable {
+    /// What is in the envelope.
+    associatedtype Model
+    /// Whether it is a success, and why not.
+    var result: EnvelopeResult { get }
+    /// What is in it; `nil` where it is null.
+    var model: Model? { get }
+}
+
+extension EnvelopedContent {
+    /// The model where the content is a success; `nil` where it is null.
+    ///
+    /// - Throws: ``HoldfastError`` with code `envelope`, which carries code and message in ``HoldfastError/envelope``.
+    public func validate() throws -> Model? {
+        guard result.isSuccess else { throw HoldfastError(failed: result) }
+        return model
+    }
+}
+
+extension Emission where Value: EnvelopedContent, Value.Model: Sendable {
+    /// The same emission of the model alone.
+    ///
+    /// - Throws: ``HoldfastError`` with code `envelope`.
+    public func validate() throws -> Emission<Value.Model?> {
+        do {
+            return try map { try $0.validate() }
+        } catch var error as HoldfastError {
+            error.status = status
+            throw error
+        }
+    }
+}

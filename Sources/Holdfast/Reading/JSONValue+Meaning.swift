@@ -1,0 +1,73 @@
+extension JSONValue {
+    /// Whether two values say the same, however an API happens to write it: `0`, `0.0` and `"0"` do, as do `true`, `1`, `"1"` and `"true"`.
+    ///
+    /// A boolean is 1 or 0; so are `true` and `false` as strings, in any case. A string that is written as a JSON number (RFC 8259 §6) is that number: `"0000"`
+    /// is none, and means only itself. Integers are compared digit by digit. Arrays and objects mean the same where they are equal.
+    public func means(_ other: JSONValue) -> Bool {
+        meaning == other.meaning
+    }
+
+    /// A form that is the same for all values that say the same.
+    private var meaning: JSONValue {
+        switch self {
+        case .boolean(let value): .integer(value ? 1 : 0)
+        case .unsigned(let value): Int64(exactly: value).map(JSONValue.integer) ?? self
+        case .number(let value): Self.meaning(of: value)
+        case .string(let text): Self.meaning(of: text)
+        case .null, .integer, .array, .object: self
+        }
+    }
+
+    private static func meaning(of number: Double) -> JSONValue {
+        if let value = Int64(exactly: number) { return .integer(value) }
+        return UInt64(exactly: number).map(JSONValue.unsigned) ?? .number(number)
+    }
+
+    private static func meaning(of text: String) -> JSONValue {
+        switch text.lowercased() {
+        case "true": return .integer(1)
+        case "false": return .integer(0)
+        default: break
+        }
+        guard let form = NumberForm(text) else { return .string(text) }
+        if let value = Int64(text) { return .integer(value) }
+        if let value = UInt64(text) { return .unsigned(value) }
+        // Digits beyond 64 bits would be rounded, and then mean other numbers too.
+        guard form == .real, let value = Double(text), value.isFinite else { return .string(text) }
+        return meaning(of: value)
+    }
+}
+
+/// How a number is written. RFC 8259 §6
+private enum NumberForm {
+    case integer, real
+
+    init?(_ text: String) {
+        var rest = Substring(text).utf8
+        func digits() -> Int {
+            let count = rest.prefix { (0x30...0x39).contains($0) }.count
+            rest = rest.dropFirst(count)
+            return count
+        }
+        func skip(_ characters: String) -> Bool {
+            guard let first = rest.first, characters.utf8.contains(first) else { return false }
+            rest = rest.dropFirst()
+            return true
+        }
+        _ = skip("-")
+        let zero = rest.first == UInt8(ascii: "0")
+        let count = digits()
+        guard count == 1 || count > 1 && !zero else { return nil }
+        self = .integer
+        if skip(".") {
+            guard digits() > 0 else { return nil }
+            self = .real
+        }
+        if skip("eE") {
+            _ = skip("+-")
+            guard digits() > 0 else { return nil }
+            self = .real
+        }
+        guard rest.isEmpty else { return nil }
+    }
+}

@@ -1,0 +1,103 @@
+/// Content of the form `{"code": …, "msg": …, "data": …}`, decodable on its own: no client and no endpoint needs to know of the envelope.
+///
+/// ```swift
+/// let root = try JSONDecoder().decode(RootModel<Detail>.self, from: data)
+/// let detail = try root.validate()
+/// ```
+///
+/// What is a success, and what stands for a code or message that is missing, the model's type can say: see ``EnvelopeRule``.
+public struct RootModel<Model: Decodable>: EnvelopedContent {
+    /// The code as it stood there; `null` where it is missing.
+    public var code: JSONValue
+    /// The message, where there is one.
+    public var msg: String?
+    /// The model; `nil` where it is null or missing, and where the code says failure also where it is no `Model`.
+    public var data: Model?
+
+    /// A root model.
+    public init(code: JSONValue, msg: String? = nil, data: Model? = nil) {
+        self.code = code
+        self.msg = msg
+        self.data = data
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case code, msg, data
+    }
+
+    /// - Throws: `DecodingError`: the content is no object, or where the code says success stands another model.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        code = try container.decodeIfPresent(JSONValue.self, forKey: .code) ?? .null
+        msg = try container.decodeIfPresent(JSONValue.self, forKey: .msg)?.text
+        data = nil
+        let isSuccess = result.isSuccess
+        do {
+            data = try container.decodeIfPresent(Model.self, forKey: .data)
+        } catch  where !isSuccess {
+            // What stands in place of the model where there is none to give.
+        }
+    }
+
+    /// Whether the code is a success by the model's rule, and why not.
+    public var result: EnvelopeResult {
+        let rule: any EnvelopeRule.Type = Model.self as? any EnvelopeRule.Type ?? StandardRule.self
+        let code = code == .null ? rule.missingCode : code
+        let isSuccess = rule.isSuccess(code)
+        return EnvelopeResult(isSuccess: isSuccess, code: code, message: msg ?? (isSuccess ? nil : rule.missingMessage))
+    }
+
+    /// ``data``.
+    public var model: Model? { data }
+}
+
+extension RootModel: Sendable where Model: Sendable {}
+extension RootModel: Equatable where Model: Equatable {}
+extension RootModel: Hashable where Model: Hashable {}
+
+/// What a ``RootModel`` of this type takes for a success. Everything has a default.
+///
+/// ```swift
+/// extension Detail: EnvelopeRule {
+///     static func isSuccess(_ code: JSONValue) -> Bool { code.means(200) }
+/// }
+/// ```
+///
+/// Arrays and optionals follow the rule of their elements.
+public protocol EnvelopeRule {
+    /// Whether a code says success. 0 in any form (`"0"`, `false`) unless told otherwise.
+    static func isSuccess(_ code: JSONValue) -> Bool
+    /// Stands for a code that is missing. `null` unless told otherwise, which is no success.
+    static var missingCode: JSONValue { get }
+    /// Stands for the message of a failure that has none. ``EnvelopeResult/defaultMessage`` unless told otherwise.
+    static var missingMessage: String { get }
+}
+
+extension EnvelopeRule {
+    /// 0 in any form.
+    public static func isSuccess(_ code: JSONValue) -> Bool { code.means(0) }
+    /// None.
+    public static var missingCode: JSONValue { .null }
+    /// A sentence.
+    public static var missingMessage: String { EnvelopeResult.defaultMessage }
+}
+
+private enum StandardRule: EnvelopeRule {}
+
+extension Array: EnvelopeRule where Element: EnvelopeRule {
+    /// The elements' rule.
+    public static func isSuccess(_ code: JSONValue) -> Bool { Element.isSuccess(code) }
+    /// The elements' rule.
+    public static var missingCode: JSONValue { Element.missingCode }
+    /// The elements' rule.
+    public static var missingMessage: String { Element.missingMessage }
+}
+
+extension Optional: EnvelopeRule where Wrapped: EnvelopeRule {
+    /// The wrapped type's rule.
+    public static func isSuccess(_ code: JSONValue) -> Bool { Wrapped.isSuccess(code) }
+    /// The wrapped type's rule.
+    public static var missingCode: JSONValue { Wrapped.missingCode }
+    /// The wrapped type's rule.
+    public static var missingMessage: String { Wrapped.missingMessage }
+}

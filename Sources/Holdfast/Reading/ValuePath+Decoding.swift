@@ -1,0 +1,115 @@
+/// What stands at a path.
+enum Found<Value> {
+    case value(Value)
+    /// The value, or an object or array on the way to it, is not there.
+    case missing(at: ValuePath)
+    /// The value, or an object or array on the way to it, is null.
+    case null(at: ValuePath)
+
+    /// The value; `nil` where there is none.
+    var value: Value? {
+        if case .value(let value) = self { value } else { nil }
+    }
+}
+
+extension ValuePath {
+    /// Walks from the top level of what `decoder` decodes to the value at this path.
+    ///
+    /// - Throws: `DecodingError`: on the way stands something that is neither object nor array, or the value is of another type.
+    func find<Value: Decodable>(_ type: Value.Type, from decoder: any Decoder) throws -> Found<Value> {
+        var decoder = decoder
+        for (depth, step) in steps.enumerated() {
+            if try decoder.singleValueContainer().decodeNil() {
+                return .null(at: ValuePath(Array(steps[..<depth])))
+            }
+            guard let next = try decoder.below(step) else {
+                return .missing(at: ValuePath(Array(steps[...depth])))
+            }
+            decoder = next
+        }
+        let container = try decoder.singleValueContainer()
+        guard container.decodeNil() else { return .value(try container.decode(type)) }
+        // Optionals take null for a value, and other types may.
+        return (try? container.decode(type)).map(Found.value) ?? .null(at: self)
+    }
+
+    /// The value at this path; what is missing or null is `nil` for an optional and an error for other types.
+    ///
+    /// - Throws: `DecodingError`, its coding path from the top level on.
+    func read<Value: Decodable>(_ type: Value.Type, from decoder: any Decoder) throws -> Value {
+        switch try find(type, from: decoder) {
+        case .value(let value): return value
+        case .missing(let place):
+            if let absent = type.absent { return absent }
+            let keys = place.codingPath
+            throw DecodingError.keyNotFound(
+                keys.last ?? PathKey(stringValue: ""),
+                context(Array(keys.dropLast()), endedAt: place)
+            )
+        case .null(let place):
+            if let absent = type.absent { return absent }
+            throw DecodingError.valueNotFound(type, context(place.codingPath, endedAt: place))
+        }
+    }
+
+    private var codingPath: [any CodingKey] { steps.map(PathKey.init) }
+
+    private func context(_ codingPath: [any CodingKey], endedAt place: ValuePath) -> DecodingError.Context {
+        DecodingError.Context(
+            codingPath: codingPath,
+            debugDescription: "'\(self)' is not there.",
+            underlyingError: place == self ? nil : UnreachedPath(path: self)
+        )
+    }
+}
+
+/// A path whose end was not reached: beneath an error that says where the way ended.
+struct UnreachedPath: Error {
+    let path: ValuePath
+}
+
+extension Decoder {
+    /// The decoder of a member or an element; `nil` where there is none.
+    fileprivate func below(_ step: ValuePath.Step) throws -> (any Decoder)? {
+        if case .index(let index) = step, var elements = try? unkeyedContainer() {
+            for _ in 0..<index where !elements.isAtEnd { _ = try elements.superDecoder() }
+            return elements.isAtEnd ? nil : try elements.superDecoder()
+        }
+        let key = PathKey(stringValue: PathKey(step).stringValue)
+        let members = try container(keyedBy: PathKey.self)
+        return members.contains(key) ? try members.superDecoder(forKey: key) : nil
+    }
+}
+
+/// A name or an index of a path.
+struct PathKey: CodingKey {
+    let stringValue: String
+    let intValue: Int?
+
+    init(_ step: ValuePath.Step) {
+        switch step {
+        case .name(let name): (stringValue, intValue) = (name, nil)
+        case .index(let index): (stringValue, intValue) = (String(index), index)
+        }
+    }
+
+    init(stringValue: String) { (self.stringValue, intValue) = (stringValue, nil) }
+    init(intValue: Int) { (stringValue, self.intValue) = (String(intValue), intValue) }
+}
+
+/// A type with a value for what is not there: an optional.
+private protocol Absentable {
+    static var absence: Self { get }
+}
+
+extension Optional: Absentable {
+    fileprivate static var absence: Self { nil }
+}
+
+extension Decodable {
+    /// `nil` where this type is an optional; no value where it is not.
+    static var absent: Self? {
+        func absence<Other: Absentable>(_ type: Other.Type) -> Self? { type.absence as? Self }
+        return (self as? any Absentable.Type).flatMap { absence($0) }
+    }
+}

@@ -1,0 +1,99 @@
+import HTTPCache
+import HTTPTypes
+import HoldfastTesting
+import Logging
+import NIOCore
+import Synchronization
+import Testing
+
+/// What a caller has go along to the transport.
+@Suite struct ContextTests {
+    private let url = EngineFixture.url
+
+    /// Notes the contexts that come along.
+    private final class NotingTransport: Transport {
+        let base: ScriptedTransport
+        private let noted = Mutex<[String?]>([])
+
+        init(_ base: ScriptedTransport) { self.base = base }
+
+        var contexts: [String?] { noted.withLock { $0 } }
+
+        func send(_ request: TransportRequest) async throws -> TransportResponse {
+            noted.withLock { $0.append(request.context as? String) }
+            return try await base.send(request)
+        }
+    }
+
+    private func fixture() -> (EngineFixture, NotingTransport, CacheEngine) {
+        let fixture = EngineFixture()
+        let transport = NotingTransport(fixture.transport)
+        var options = EngineOptions()
+        options.hardTimeout = nil
+        let engine = CacheEngine(
+            store: fixture.memory,
+            transport: transport,
+            credentialSecret: [UInt8](repeating: 7, count: 32),
+            options: options,
+            clock: fixture.clock,
+            sleeper: fixture.sleeper,
+            jitter: { 1 },
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        return (fixture, transport, engine)
+    }
+
+    private func text(_ engine: CacheEngine, _ request: CacheRequest) async throws -> String {
+        String(buffer: try await engine.respond(to: request).body.collect(upTo: 1 << 20))
+    }
+
+    @Test func goesAlongWithWhatIsSent() async throws {
+        let (fixture, transport, engine) = fixture()
+        fixture.transport.script(url, .fresh("stored"), .status(.ok))
+        var request = try fixture.request()
+        request.context = "mine"
+        _ = try await text(engine, request)
+        var forwarded = try fixture.request(method: .post)
+        forwarded.context = "theirs"
+        _ = try await text(engine, forwarded)
+        #expect(transport.contexts == ["mine", "theirs"])
+    }
+
+    @Test func makesNoDifferenceToTheKey() throws {
+        let (fixture, _, engine) = fixture()
+        var request = try fixture.request()
+        request.context = "mine"
+        #expect(engine.key(for: request) == engine.key(for: try fixture.request()))
+    }
+
+    @Test func goesAlongWithTheValidationBehindAnAnswer() async throws {
+        let (fixture, transport, engine) = fixture()
+        fixture.transport.script(
+            url,
+            .ok("old", fields: [.cacheControl: "max-age=60, stale-while-revalidate=600"]),
+            .fresh("new")
+        )
+        var request = try fixture.request()
+        request.context = "first"
+        _ = try await text(engine, request)
+        fixture.clock.advance(by: .seconds(61))
+        request.context = "second"
+        #expect(try await text(engine, request) == "old")
+        await fixture.transport.waitForRequests(2)
+        #expect(transport.contexts == ["first", "second"])
+        await engine.shutDown()
+    }
+
+    @Test func goesAlongWithTheProbeForItsOriginsReturn() async throws {
+        let (fixture, transport, engine) = fixture()
+        fixture.transport.script(url, .failure(.connect), .fresh("back"))
+        var request = try fixture.request()
+        request.context = "mine"
+        await #expect(throws: ExchangeError.self) { try await text(engine, request) }
+        await fixture.sleeper.sleepers(atLeast: 1)
+        fixture.sleeper.advance(by: .seconds(1))
+        await fixture.transport.waitForRequests(2)
+        #expect(transport.contexts == ["mine", "mine"])
+        await engine.shutDown()
+    }
+}
