@@ -47,7 +47,7 @@ extension CachingClient {
         )
         if !context.isEmpty { request.context = context }
         let reading = reading(of: endpoint, options, plugins.processing, info, target: request.target)
-        request.contentCheck = reading.check()
+        request.contentCheck = reading.check(call.judge)
         return PreparedCall(request: request, reading: reading)
     }
 
