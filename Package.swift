@@ -223,7 +223,7 @@ let package = Package(
         ),
         .testTarget(
             name: "SampleOriginTests",
-            dependencies: ["SampleOrigin", httpTypes, nioCore, nioPosix],
+            dependencies: ["SampleOrigin", "CZlib", crypto, httpTypes, nioCore, nioPosix],
             swiftSettings: settings
         ),
         .testTarget(
