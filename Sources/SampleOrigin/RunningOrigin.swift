@@ -104,5 +104,6 @@ public final class RunningOrigin: Sendable {
         state.ledger.reset()
         state.script.clear()
         state.flaky.reset()
+        state.attempts.reset()
     }
 }

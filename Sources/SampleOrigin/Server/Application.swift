@@ -33,6 +33,7 @@ private func makeRouter(state: OriginState) -> Router<OriginContext> {
     addGraphQLRoutes(to: router, state: state)
     addFreshnessRoutes(to: router, state: state)
     addContentRoutes(to: router, state: state)
+    addBytesRoutes(to: router, state: state)
     addFaultRoutes(to: router, state: state)
     addEchoRoutes(to: router)
     addRespondRoutes(to: router)

@@ -9,6 +9,7 @@ final class OriginState: Sendable {
     let connections = ConnectionRegistry()
     let feed = MomentsFeed()
     let flaky = FlakyCounter()
+    let attempts = AttemptCounter()
 
     init(configuration: OriginConfiguration) {
         self.configuration = configuration
