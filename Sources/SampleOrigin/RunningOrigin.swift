@@ -98,6 +98,11 @@ public final class RunningOrigin: Sendable {
         state.script.clear()
     }
 
+    /// The gate that `GET /gated/{name}` waits at; the same one for the same name, until ``reset()``.
+    public func gate(_ name: String) -> Gate {
+        state.gates.gate(name)
+    }
+
     /// Forgets likes, counts, recorded requests and forced behaviours; connections stay as they are.
     public func reset() {
         state.feed.reset()
@@ -105,5 +110,6 @@ public final class RunningOrigin: Sendable {
         state.script.clear()
         state.flaky.reset()
         state.attempts.reset()
+        state.gates.reset()
     }
 }

@@ -10,4 +10,9 @@ func addControlRoutes(to router: Router<OriginContext>, state: OriginState) {
         response.headers[.cacheControl] = "no-store"
         return response
     }
+    router.post("/_gates/{name}") { _, context in
+        _ = state.connections.nextHead(on: context.channel)
+        state.gates.gate(forRequest: try context.parameters.require("name"))?.open()
+        return Response(status: .noContent, headers: [.cacheControl: "no-store"]).withoutLength
+    }
 }

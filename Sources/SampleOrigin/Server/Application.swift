@@ -34,8 +34,10 @@ private func makeRouter(state: OriginState) -> Router<OriginContext> {
     addFreshnessRoutes(to: router, state: state)
     addContentRoutes(to: router, state: state)
     addBytesRoutes(to: router, state: state)
+    addSlowRoutes(to: router, state: state)
     addFaultRoutes(to: router, state: state)
     addEchoRoutes(to: router)
     addRespondRoutes(to: router)
+    addStatusRoutes(to: router)
     return router
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Hummingbird
 import Synchronization
 
@@ -10,6 +11,7 @@ final class OriginState: Sendable {
     let feed = MomentsFeed()
     let flaky = FlakyCounter()
     let attempts = AttemptCounter()
+    let gates = GateBook()
 
     init(configuration: OriginConfiguration) {
         self.configuration = configuration
@@ -17,4 +19,7 @@ final class OriginState: Sendable {
 
     /// The `Cache-Control` of whatever has no lifetime of its own.
     var defaultCacheControl: String { "max-age=\(configuration.maxAge)" }
+
+    /// The origin's clock, in seconds since 1970.
+    var now: Int64 { configuration.date?() ?? Int64(Date().timeIntervalSince1970) }
 }
