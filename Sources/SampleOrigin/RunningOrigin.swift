@@ -110,6 +110,7 @@ public final class RunningOrigin: Sendable {
         state.script.clear()
         state.flaky.reset()
         state.attempts.reset()
+        state.persistedQueries.reset()
         state.gates.reset()
     }
 }

@@ -12,6 +12,7 @@ final class OriginState: Sendable {
     let flaky = FlakyCounter()
     let attempts = AttemptCounter()
     let gates = GateBook()
+    let persistedQueries = PersistedQueries()
 
     init(configuration: OriginConfiguration) {
         self.configuration = configuration
