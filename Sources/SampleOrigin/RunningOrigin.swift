@@ -70,6 +70,9 @@ public final class RunningOrigin: Sendable {
     /// The latest requests as they were received, oldest first; at least the last 500, at most 1,000.
     public var requests: [RecordedRequest] { state.ledger.recorded }
 
+    /// How many access tokens `POST /auth/token` has given: refused requests are not among them.
+    public var tokenRefreshCount: Int { state.ledger.statistics.refreshes }
+
     /// How many connections it has accepted since it was made: 0 proves that nobody opened a socket to it.
     public var acceptedConnections: Int { state.connections.accepted }
 
@@ -103,6 +106,11 @@ public final class RunningOrigin: Sendable {
         state.gates.gate(name)
     }
 
+    /// Ends the access tokens that are valid now; refresh tokens stay valid.
+    public func expireTokens() {
+        state.tokens.expire()
+    }
+
     /// Forgets likes, counts, recorded requests and forced behaviours; connections stay as they are.
     public func reset() {
         state.feed.reset()
@@ -110,6 +118,7 @@ public final class RunningOrigin: Sendable {
         state.script.clear()
         state.flaky.reset()
         state.attempts.reset()
+        state.tokens.reset()
         state.persistedQueries.reset()
         state.gates.reset()
     }

@@ -12,6 +12,7 @@ final class OriginState: Sendable {
     let flaky = FlakyCounter()
     let attempts = AttemptCounter()
     let gates = GateBook()
+    let tokens = AccessTokens()
     let persistedQueries = PersistedQueries()
 
     init(configuration: OriginConfiguration) {
