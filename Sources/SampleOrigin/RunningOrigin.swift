@@ -111,7 +111,8 @@ public final class RunningOrigin: Sendable {
         state.tokens.expire()
     }
 
-    /// Forgets likes, counts, recorded requests and forced behaviours; connections stay as they are.
+    /// Forgets likes, counts, recorded requests, forced behaviours, tokens, persisted queries and named gates, which
+    /// are opened; connections stay as they are.
     public func reset() {
         state.feed.reset()
         state.ledger.reset()

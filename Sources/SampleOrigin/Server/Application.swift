@@ -34,6 +34,7 @@ private func makeRouter(state: OriginState) -> Router<OriginContext> {
     addFreshnessRoutes(to: router, state: state)
     addContentRoutes(to: router, state: state)
     addBytesRoutes(to: router, state: state)
+    addCompressedRoutes(to: router, state: state)
     addUploadRoutes(to: router)
     addEnvelopeRoutes(to: router, state: state)
     addAuthRoutes(to: router, state: state)
