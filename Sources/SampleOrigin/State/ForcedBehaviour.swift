@@ -47,7 +47,9 @@ public struct ForcedBehaviour: Sendable {
     /// Send the body in steps of this many bytes, each but the first when the gate before it is open, the rest behind
     /// the last gate.
     public static func holdBody(every byteCount: Int, _ gates: [Gate]) -> Self {
-        let steps = gates.enumerated().map { (after: ($0.offset + 1) * max(0, byteCount), gate: $0.element) }
+        // No body is longer than that, and so many steps of it are still a number.
+        let length = min(max(0, byteCount), Int(DeterministicBytes.maximumCount))
+        let steps = gates.enumerated().map { (after: ($0.offset + 1) * length, gate: $0.element) }
         return Self(kind: .holdBody(steps))
     }
 
