@@ -214,7 +214,7 @@ let package = Package(
             name: "HoldfastTests",
             dependencies: [
                 "Holdfast", "HoldfastConfiguration", "HoldfastTesting", "HTTPCacheSemantics", "HTTPCache",
-                "SampleOrigin", httpTypes, nioCore, logging,
+                "SampleOrigin", httpTypes, nioCore, crypto, logging,
             ],
             swiftSettings: settings
         ),
