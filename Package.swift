@@ -217,7 +217,7 @@ let package = Package(
             name: "HoldfastTests",
             dependencies: [
                 "Holdfast", "HoldfastConfiguration", "HoldfastTesting", "HTTPCacheSemantics", "HTTPCache",
-                "SampleOrigin", httpTypes, nioCore, logging,
+                "SampleOrigin", httpTypes, nioCore, crypto, logging,
             ],
             swiftSettings: settings
         ),
