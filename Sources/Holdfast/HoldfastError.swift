@@ -29,6 +29,8 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
         public static let status = Code(description: "status")
         /// The origin wants credentials that the request did not have, or no longer takes them (401, 407), or none could be had.
         public static let authenticationFailed = Code(description: "authenticationFailed")
+        /// No token is to be had any more before the user has logged in again. It is final: the source of tokens is not asked again until then.
+        public static let loginRequired = Code(description: "loginRequired")
         /// The origin no longer serves what was asked for, or not this version of the client (410, 426).
         public static let outdated = Code(description: "outdated")
         /// The call took longer than its timeout allows.

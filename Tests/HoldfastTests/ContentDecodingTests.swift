@@ -1,5 +1,6 @@
 import Foundation
 import Holdfast
+import HoldfastTesting
 import Testing
 
 @testable import Holdfast
@@ -50,6 +51,39 @@ import Testing
         )
         let malformed = #expect(throws: HoldfastError.self) { try decode("<hunter2>", as: Person.self) }
         #expect(malformed?.codingPath == ValuePath() && malformed?.message.contains("hunter2") == false)
+    }
+
+    @Test(arguments: 0..<200) func damagedContentIsAValueOrAnErrorThatKeepsIt(seed: UInt64) throws {
+        var trees = JSONTrees(random: SeededRandom(seed: seed))
+        let whole: JSONValue = ["code": 0, "data": trees.value(depth: 4)]
+        var data = try JSONEncoder().encode(whole)
+        for _ in 0..<Int.random(in: 1..<4, using: &trees.random) {
+            let place = Int.random(in: 0..<data.count, using: &trees.random)
+            switch Int.random(in: 0..<3, using: &trees.random) {
+            case 0: data[place] = UInt8.random(in: 0...255, using: &trees.random)
+            case 1: data.remove(at: place)
+            default: data = data.prefix(place + 1)
+            }
+        }
+        let content = Content(Data(data), envelope: Envelope())
+        for _ in 0..<10 {
+            let path = trees.path()
+            do {
+                _ = try content.value(at: path, as: JSONValue.self)
+            } catch let error as HoldfastError {
+                #expect([.decodingFailed, .noData, .envelope].contains(error.code), "seed \(seed): \(error)")
+                #expect(error.body == Array(content.data), "seed \(seed)")
+            }
+        }
+    }
+
+    @Test @concurrent func asDeepAsTheDecoderGoesIsReadOnAnyThread() async throws {
+        for (opening, closing) in [("[", "]"), (#"{"a":"#, "}")] {
+            let json = String(repeating: opening, count: 500) + "1" + String(repeating: closing, count: 500)
+            _ = try Content(Data(json.utf8)).value(as: JSONValue.self)
+        }
+        let tooDeep = Content(Data(String(repeating: "[", count: 100_000).utf8))
+        #expect(throws: HoldfastError.self) { try tooDeep.value(as: JSONValue.self) }
     }
 
     @Test func aDecodersOwnErrorIsKeptAsTheCause() {

@@ -30,6 +30,21 @@ import Testing
         #expect(try many.step(ResultStep.dictionaries.then(.models(User.self))).get().count == 2)
     }
 
+    @Test func aStepOfOnesOwnHasAName() throws {
+        let users = answer(#"{"users":[{"id":1,"name":"a"}]}"#).step(.dictionary).step(.users).step(.models(User.self))
+        #expect(try users.get() == [User(id: 1, name: "a")])
+        #expect(answer(#"{"users":1}"#).step(.dictionary).step(.users).failure?.code == .dataFormat)
+    }
+
+    @Test func aRootModelIsValidatedOnItsWay() throws {
+        func validated(_ json: String) -> Result<User?, HoldfastError> {
+            answer(json).step(.model(RootModel<User>.self)).validate()
+        }
+        #expect(try validated(#"{"code":0,"data":{"id":1,"name":"a"}}"#).get() == User(id: 1, name: "a"))
+        #expect(try validated(#"{"code":0,"data":null}"#).get() == nil)
+        #expect(validated(#"{"code":5,"msg":"no"}"#).failure?.envelope?.code == 5)
+    }
+
     @Test func aStepThatReturnsNilIsADataFormatFailureThatKeepsTheObject() {
         let data = Data(#"{"id":1}"#.utf8)
         let fromBytes = Answer.success(data).step { _ in Int?.none }.failure
@@ -62,6 +77,10 @@ import Testing
             }.failure?.code == .timeout
         )
     }
+}
+
+extension ResultStep where Input == [String: JSONValue], Output == [JSONValue] {
+    fileprivate static var users: Self { ResultStep { $0["users"]?.elements } }
 }
 
 extension Result {

@@ -43,6 +43,22 @@ import Testing
         #expect(ValuePath(path.description) == path, "seed \(seed): \(path)")
     }
 
+    @Test(arguments: 0..<300) func anyTextIsAPath(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        let text = String((0..<12).map { _ in ".[]\\a0>9".randomElement(using: &random) ?? "a" })
+        for separator: Character in [".", ">"] {
+            let path = ValuePath(text, separator: separator)
+            #expect(ValuePath(path.description) == path, "seed \(seed): \(text)")
+        }
+    }
+
+    @Test func anIndexBeyondTheArrayIsMissingHoweverLarge() throws {
+        let content = Content(Data("[1,2]".utf8))
+        for index in [2, Int.max, -1, .min] {
+            #expect(try content.value(at: ValuePath([.index(index)]), as: Int?.self) == nil)
+        }
+    }
+
     @Test(arguments: 0..<200) func whateverStandsSomewhereIsReadThere(seed: UInt64) throws {
         var trees = JSONTrees(random: SeededRandom(seed: seed))
         let tree = trees.value(depth: 4)

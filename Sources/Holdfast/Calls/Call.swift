@@ -16,6 +16,8 @@ public struct Call<Value: Sendable>: Sendable {
     var client: CachingClient?
     /// Whether what is stored is emitted first and what comes is stored.
     var usesStore = false
+    /// Counts the calls that were started; `nil` before that.
+    var number: UInt64?
     /// See ``CallOptions``.
     public var options = CallOptions()
     /// What the content is decoded as, where it is an envelope by its own type: that says what is not to be stored.

@@ -24,17 +24,26 @@ extension CachingClient {
         let (endpoint, options) = (call.endpoint, call.options)
         let plugins = plugins.and(options.plugins)
         var request = try request(for: endpoint)
-        let secrets = configuration.defaults.secrets.union(endpoint.secrets)
+        let secrets = plugins.preparing.reduce(configuration.defaults.secrets.union(endpoint.secrets)) {
+            $0.union($1.secrets)
+        }
+        let mode = mode
         let info = CallInfo(
-            number: nextNumber(),
+            number: call.number ?? nextNumber(),
             endpoint: endpoint,
+            environment: configuration.environment,
             secrets: secrets,
             mode: mode,
-            purpose: purpose,
+            // Nothing is sent while it is declared offline, so nothing is to be got ready for that.
+            purpose: mode == .offline ? .lookup : purpose,
             attempt: attempt
         )
         for plugin in plugins.preparing {
             try await plugin.prepare(&request, for: info)
+        }
+        if !secrets.isEmpty {
+            request.secretParameters.formUnion(secrets.parameters)
+            request.secretFields.formUnion(secrets.fields)
         }
         if !call.usesStore { request.storage = .never }
         request.reuseWithin = options.reuseWithin
@@ -46,7 +55,13 @@ extension CachingClient {
             body: request.body
         )
         if !context.isEmpty { request.context = context }
-        let reading = reading(of: endpoint, options, plugins.processing, info, target: request.target)
+        let reading = reading(
+            of: endpoint,
+            options,
+            plugins.processing,
+            info,
+            target: SecretRedaction(secrets).target(of: request.head)
+        )
         request.contentCheck = reading.check(call.judge)
         return PreparedCall(request: request, reading: reading)
     }
@@ -99,9 +114,4 @@ extension GraphQLErrors {
             throw error
         }
     }
-}
-
-extension CacheRequest {
-    /// The target for messages, secrets redacted.
-    var target: String { TargetURI(request: head)?.redacted ?? "?" }
 }

@@ -137,7 +137,7 @@ public final class CachingClient: Sendable {
         let secret = store.credentialSecret
         self.engine = CacheEngine(
             store: store.responses,
-            transport: ObservingTransport(base: transport),
+            transport: ObservingTransport(base: transport, clock: sleeper),
             policy: CachePolicy(kind: .private),
             // A store that is closed has no secret any more, and nothing that could be found under it.
             credentialSecret: secret.count >= 16 ? secret : (0..<32).map { _ in UInt8.random(in: 0...255) },

@@ -7,7 +7,7 @@
 extension HoldfastError {
     /// A value that a step could not use.
     ///
-    /// For those who call steps of their own on emissions; ``Swift/Result/step(_:)`` makes it for results.
+    /// For those who call steps of their own on emissions; `step` makes it for results.
     /// - Parameters:
     ///   - type: what the step was to make.
     ///   - error: what the step threw; `nil` where it returned nothing. A ``HoldfastError`` stays what it is.
