@@ -16,11 +16,11 @@ extension CacheEngine {
             defer { origins.leave(origin) }
             response = try await send(prepared.sending(), to: origin, for: prepared, isProbed: false)
         } catch let overload as OriginRegistry.Overload {
-            throw ExchangeError.overloaded(request.head, overload, options)
+            throw ExchangeError.overloaded(request, overload, options)
         } catch {
             try Task.checkCancellation()
             // It waited for its turn when the cache was shut down.
-            if error is CancellationError { throw ExchangeError.shutDown(request.head) }
+            if error is CancellationError { throw ExchangeError.shutDown(request) }
             throw prepared.refusal(after: error, at: clock.now()) ?? error
         }
         if !request.isContentKeyed {
@@ -43,9 +43,13 @@ extension CacheEngine {
     private func invalidate(after response: HTTPResponse, to prepared: PreparedRequest) async {
         let (request, target) = (prepared.request.head, prepared.target)
         var targets = policy.invalidatedTargets(by: response, to: request, target: target)
+        if let secrets = prepared.request.secrets {
+            // Those of other requests are keyed without them, too, and a record of what was invalidated is stored.
+            targets = targets.map { secrets.withheld(from: $0).target }
+        }
         if rules != nil, !targets.isEmpty {
             // Both as it came and as it was sent, and each as it is keyed.
-            targets.append(prepared.presentedTarget)
+            targets.append(prepared.shownTarget)
             var keyed: [TargetURI] = []
             for target in targets.flatMap({ keyedTargets(of: $0, like: request) }) where !keyed.contains(target) {
                 keyed.append(target)
@@ -90,7 +94,7 @@ extension PreparedRequest {
         }
         return ExchangeError(
             code: .offlineMiss,
-            message: "'\(request.head.method) \(target.redacted)' needs the origin, and "
+            message: "'\(request.head.method) \(request.redactedTarget)' needs the origin, and "
                 + (mode == .offline ? "the mode is 'offline'." : "only the store was asked."),
             status: 504,
             outcome: CacheOutcome(forward: request.forwardReason, detail: mode == .offline ? .offline : nil)

@@ -1,8 +1,11 @@
+public import HTTPTypes
+
 extension CacheRequest {
     /// What few requests have.
     struct RareParts: Sendable {
         var context: (any Sendable)?
         var contentCheck: ContentCheck?
+        var secrets: RequestSecrets?
     }
 
     /// Something of the caller's own that goes along to the transport (``TransportRequest/context``), for a wrapper around it: what a plugin noted, say.
@@ -19,6 +22,25 @@ extension CacheRequest {
         get { rare?.contentCheck }
         set { setRare(\.contentCheck, newValue) }
     }
+
+    /// Names of parameters in the query that are credentials: an API key, say. A trailing `*` stands for any ending.
+    ///
+    /// They are sent. Their values are neither in the key's target nor anywhere else in the store, nor in a message, a log or a span: an answer whose fields repeat one is not
+    /// stored, and a body is the origin's own business. As `Authorization` does, they make a principal by an HMAC, unless ``principal`` names one. What is invalidated or watched by
+    /// a request that names them is what is keyed without them. Rules see the target without them, too.
+    public var secretParameters: Set<String> {
+        get { secrets?.parameters ?? [] }
+        set { setRare(\.secrets, RequestSecrets(parameters: newValue, fields: secretFields)) }
+    }
+
+    /// Names of request fields that are credentials, beside those that everybody knows: they make a principal, select variants by an HMAC, and are shown nowhere.
+    public var secretFields: Set<HTTPField.Name> {
+        get { secrets?.fields ?? [] }
+        set { setRare(\.secrets, RequestSecrets(parameters: secretParameters, fields: newValue)) }
+    }
+
+    /// See ``secretParameters`` and ``secretFields``.
+    var secrets: RequestSecrets? { rare?.secrets }
 
     /// Sets a part; what is not there is not made for nothing.
     private mutating func setRare<Value>(_ path: WritableKeyPath<RareParts, Value?>, _ value: Value?) {

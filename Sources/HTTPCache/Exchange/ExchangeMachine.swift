@@ -39,6 +39,7 @@ package struct ExchangeMachine: Sendable {
 
     private let request: HTTPRequest
     private let selecting: HTTPRequest
+    private let secrets: RequestSecrets?
     /// The caller's, bounded by the mode.
     let preference: CacheRequest.Preference
     let mode: OfflineMode
@@ -64,6 +65,7 @@ package struct ExchangeMachine: Sendable {
     ) {
         self.request = request.head
         self.selecting = selecting
+        self.secrets = request.secrets
         self.preference = Self.bounded(request.preference, by: mode)
         self.mode = mode
         self.policy = policy
@@ -434,7 +436,7 @@ package struct ExchangeMachine: Sendable {
         let why = mode == .offline ? "the mode is 'offline'" : "only the store was asked"
         return ExchangeError(
             code: .offlineMiss,
-            message: "Nothing usable is stored for '\(request.redactedTarget)', and \(why). "
+            message: "Nothing usable is stored for '\(request.redactedTarget(secrets))', and \(why). "
                 + "Fetch it once while the origin can be reached.",
             status: 504,
             outcome: CacheOutcome(forward: reason, detail: mode == .offline ? .offline : nil)
@@ -449,7 +451,7 @@ package struct ExchangeMachine: Sendable {
         return ExchangeError(
             code: .staleForbidden,
             message:
-                "The stored response for '\(request.redactedTarget)' may not be used without validation "
+                "The stored response for '\(request.redactedTarget(secrets))' may not be used without validation "
                 + "(\(why)), "
                 + "and the origin \(cause == nil ? "may not be asked" : "could not be reached").",
             status: 504,
@@ -479,7 +481,4 @@ extension Freshness {
 extension HTTPRequest {
     /// Scheme and authority, for messages.
     var origin: String { "\(scheme ?? "?")://\(authority ?? "?")" }
-
-    /// Target URI for messages, secrets redacted.
-    var redactedTarget: String { TargetURI(request: self)?.redacted ?? origin }
 }

@@ -206,6 +206,7 @@ struct ExchangeExplaining {
         if lines.isEmpty { return nil }
         // What tells principals apart is as good as a credential.
         if name == exchange.prepared.settings?.principal?.field?.canonicalName { return Redaction.placeholder }
+        if exchange.request.secretFields.contains(where: { $0.canonicalName == name }) { return Redaction.placeholder }
         return lines.map(\.value).joined(separator: ", ")
     }
 }

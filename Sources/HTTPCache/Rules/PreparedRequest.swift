@@ -30,6 +30,12 @@ package struct PreparedRequest: Sendable {
     /// The target that is keyed: without parameters that make no difference.
     package var keyedTarget: TargetURI { rewritten?.keyed ?? presentedTarget }
 
+    /// The target as it came, without its secrets: for people, and for what is remembered.
+    package var shownTarget: TargetURI { presented.secrets?.withheld(from: presentedTarget).target ?? presentedTarget }
+
+    /// The target that is sent, likewise.
+    package var shownSentTarget: TargetURI { request.secrets?.withheld(from: target).target ?? target }
+
     /// As it came.
     package var presented: CacheRequest { original ?? request }
 
@@ -106,11 +112,13 @@ extension PreparedRequest {
     fileprivate init?(_ presented: CacheRequest, _ engine: CacheEngine) {
         guard let presentedTarget = TargetURI(request: presented.head) else { return nil }
         self.presentedTarget = presentedTarget
-        guard let rules = engine.rules?.rules(for: presented.head) else {
+        let secrets = presented.secrets
+        let withheld = secrets?.withheld(from: presentedTarget).target
+        guard let rules = engine.rules?.rules(for: presented.ruledHead) else {
             original = nil
             request = presented
             rules = nil
-            rewritten = nil
+            rewritten = withheld.map { (presentedTarget, $0) }
             isPerPrincipal = false
             policy = engine.policy
             mode = engine.mode
@@ -119,13 +127,13 @@ extension PreparedRequest {
                 selecting = presented.head
                 return
             }
-            key = engine.partitions.key(for: presented, target: presentedTarget)
-            selecting = engine.partitions.selecting(presented.head)
+            key = engine.partitions.key(for: presented, target: withheld ?? presentedTarget)
+            selecting = engine.partitions.selecting(presented.head, secrets: secrets)
             return
         }
         let settings = rules.settings
         let target = presentedTarget.rewritten(dropping: rules.dropped, sorting: settings.target.sortsParameters)
-        let keyedTarget = target.ignoring(rules.ignored)
+        let keyedTarget = (secrets?.withheld(from: target).target ?? target).ignoring(rules.ignored)
         rewritten = (target, keyedTarget)
         let request = Self.request(presented, settings, target: target == presentedTarget ? nil : target)
         self.request = request
@@ -155,7 +163,8 @@ extension PreparedRequest {
         )
         selecting = engine.partitions.selecting(
             request.head,
-            principal: isPerPrincipal ? settings.principal?.field : nil
+            principal: isPerPrincipal ? settings.principal?.field : nil,
+            secrets: secrets
         )
     }
 
@@ -193,6 +202,16 @@ extension PreparedRequest {
         else { return false }
         if case .stream = presented.body { return false }
         return settings.keyedContent == .any || presented.isGraphQLQuery
+    }
+}
+
+extension CacheRequest {
+    /// The head as rules see it: without secret parameters.
+    var ruledHead: HTTPRequest {
+        guard let secrets, let target = TargetURI(request: head) else { return head }
+        var head = head
+        head.path = secrets.withheld(from: target).target.requestTarget
+        return head
     }
 }
 
