@@ -19,6 +19,7 @@ public final class CacheEngine: Sendable {
     let partitions: CredentialPartition
     let options: EngineOptions
     let rules: (any ExchangeRules)?
+    let overrides = OverrideMemory()
     let origins: OriginRegistry
     let throttle: FailureThrottle
     let sleeper: any Clock<Duration>

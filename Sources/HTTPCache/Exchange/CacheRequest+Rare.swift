@@ -6,6 +6,7 @@ extension CacheRequest {
         var context: (any Sendable)?
         var contentCheck: ContentCheck?
         var secrets: RequestSecrets?
+        var overrides: (any SettingsOverriding)?
     }
 
     /// Something of the caller's own that goes along to the transport (``TransportRequest/context``), for a wrapper around it: what a plugin noted, say.
@@ -41,6 +42,14 @@ extension CacheRequest {
 
     /// See ``secretParameters`` and ``secretFields``.
     var secrets: RequestSecrets? { rare?.secrets }
+
+    /// What holds for this request in place of what the engine's rules say; see ``SettingsOverriding``.
+    ///
+    /// The mode in it bounds the engine's, as a rule's does: `offline` beats everything. Of the requests of one fetch all have equal ones.
+    public var overrides: (any SettingsOverriding)? {
+        get { rare?.overrides }
+        set { setRare(\.overrides, newValue) }
+    }
 
     /// Sets a part; what is not there is not made for nothing.
     private mutating func setRare<Value>(_ path: WritableKeyPath<RareParts, Value?>, _ value: Value?) {

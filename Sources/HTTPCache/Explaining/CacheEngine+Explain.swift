@@ -29,6 +29,10 @@ extension CacheEngine {
 
     /// Which rules decided what for a request and the stored response that counts.
     func decisions(for prepared: PreparedRequest, _ stored: StoredResponse?) -> [RuleDecision] {
-        rules?.decisions(for: prepared.presented.ruledHead, contentType: stored?.head.fields[.contentType]) ?? []
+        let found =
+            rules?.decisions(for: prepared.presented.ruledHead, contentType: stored?.head.fields[.contentType]) ?? []
+        guard let own = prepared.presented.overrides?.decisions, !own.isEmpty else { return found }
+        let settings = Set(own.map(\.setting))
+        return own + found.filter { !settings.contains($0.setting) }
     }
 }

@@ -114,7 +114,7 @@ extension PreparedRequest {
         self.presentedTarget = presentedTarget
         let secrets = presented.secrets
         let withheld = secrets?.withheld(from: presentedTarget).target
-        guard let rules = engine.rules?.rules(for: presented.ruledHead) else {
+        guard let rules = engine.rules(for: presented) else {
             original = nil
             request = presented
             rules = nil
@@ -221,29 +221,45 @@ extension CacheEngine {
     /// The one place where rules change a request: exchanges, keys, invalidation and those that explain them go through it.
     package func prepare(_ request: CacheRequest) -> PreparedRequest? { PreparedRequest(request, self) }
 
+    /// What holds for a request: what the rules say, with its own settings over it; `nil` without either.
+    func rules(for request: CacheRequest) -> RequestRules? {
+        let found = rules?.rules(for: request.ruledHead)
+        guard let override = request.overrides else { return found }
+        return overrides.rules(found ?? .none, override)
+    }
+
     /// The targets under which responses to requests for this target are stored: as it stands, and as the rules for each method that has stored responses change it.
     ///
     /// What is invalidated, or purged, is all of them. Without rules that is the target itself.
     ///
-    /// - Parameter request: one whose method counts too, whatever it is.
-    package func keyedTargets(of target: TargetURI, like request: HTTPRequest? = nil) -> [TargetURI] {
+    /// - Parameters:
+    ///   - request: one whose method counts too, whatever it is.
+    ///   - override: settings of a request's own that count beside the rules.
+    package func keyedTargets(
+        of target: TargetURI,
+        like request: HTTPRequest? = nil,
+        overriding override: (any SettingsOverriding)? = nil
+    ) -> [TargetURI] {
         var result = [target]
-        guard let rules else { return result }
+        guard rules != nil || override != nil else { return result }
         var methods: [HTTPRequest.Method] = [.get, .head, .post]
         if let query = HTTPRequest.Method(rawValue: "QUERY") { methods.append(query) }
         if let request, !methods.contains(request.method) { methods.append(request.method) }
         for method in methods {
-            let found = rules.rules(
-                for: HTTPRequest(
-                    method: method,
-                    scheme: target.scheme,
-                    authority: target.authority,
-                    path: target.requestTarget
-                )
+            let head = HTTPRequest(
+                method: method,
+                scheme: target.scheme,
+                authority: target.authority,
+                path: target.requestTarget
             )
-            let keyed = target.rewritten(dropping: found.dropped, sorting: found.settings.target.sortsParameters)
-                .ignoring(found.ignored)
-            if !result.contains(keyed) { result.append(keyed) }
+            let base = rules?.rules(for: head) ?? .none
+            var all = [base]
+            if let override { all.append(overrides.rules(base, override)) }
+            for found in all {
+                let keyed = target.rewritten(dropping: found.dropped, sorting: found.settings.target.sortsParameters)
+                    .ignoring(found.ignored)
+                if !result.contains(keyed) { result.append(keyed) }
+            }
         }
         return result
     }
