@@ -7,6 +7,7 @@ extension CacheRequest {
         var contentCheck: ContentCheck?
         var secrets: RequestSecrets?
         var overrides: (any SettingsOverriding)?
+        var reuseWithin: Duration?
     }
 
     /// Something of the caller's own that goes along to the transport (``TransportRequest/context``), for a wrapper around it: what a plugin noted, say.
@@ -49,6 +50,17 @@ extension CacheRequest {
     public var overrides: (any SettingsOverriding)? {
         get { rare?.overrides }
         set { setRare(\.overrides, newValue) }
+    }
+
+    /// A stored success that came, or was last validated, no longer ago than this answers without the network, even if it is not fresh: so that the same request is not sent twice
+    /// within a chosen time.
+    ///
+    /// Counted from when its answer came, not by its `Age`. What forbids the use without validation is honoured (`no-cache`, `must-revalidate`, an invalidation, the
+    /// request's own `no-cache`, `max-age` and `min-fresh`, an operator's budget), and who asks the network alone
+    /// (``CacheRequest/Preference/networkOnly``) has the network.
+    public var reuseWithin: Duration? {
+        get { rare?.reuseWithin }
+        set { setRare(\.reuseWithin, newValue) }
     }
 
     /// Sets a part; what is not there is not made for nothing.

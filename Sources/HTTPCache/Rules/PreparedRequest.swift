@@ -223,6 +223,7 @@ extension CacheEngine {
 
     /// What holds for a request: what the rules say, with its own settings over it; `nil` without either.
     func rules(for request: CacheRequest) -> RequestRules? {
+        guard request.hasRareParts else { return rules?.rules(for: request.head) }
         let found = rules?.rules(for: request.ruledHead)
         guard let override = request.overrides else { return found }
         return overrides.rules(found ?? .none, override)
