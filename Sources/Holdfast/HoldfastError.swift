@@ -13,6 +13,8 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
         public static let urlMissing = Code(description: "urlMissing")
         /// A task that needs parameters has none.
         public static let parametersMissing = Code(description: "parametersMissing")
+        /// The endpoint's own rule contradicts itself, or is out of bounds.
+        public static let invalidRule = Code(description: "invalidRule")
         /// Parameters or content could not be encoded.
         public static let encodingFailed = Code(description: "encodingFailed")
         /// Nothing usable is stored, and the network may not be asked.

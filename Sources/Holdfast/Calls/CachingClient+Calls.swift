@@ -39,6 +39,7 @@ extension CachingClient {
     ) async throws -> Delivery<Value> {
         var call = call
         call.number = call.number ?? nextNumber()
+        call.softTimeout = strategy.softTimeout
         let isReady = plugins.and(call.options.plugins).preparing.allSatisfy { $0.isReady }
         if !isReady, let stored = try await storedAtOnce(call, strategy.preference) { return stored }
         let prepared: PreparedCall

@@ -18,6 +18,8 @@ public struct Call<Value: Sendable>: Sendable {
     var usesStore = false
     /// Counts the calls that were started; `nil` before that.
     var number: UInt64?
+    /// How long the network is waited for where something is stored.
+    var softTimeout: Duration?
     /// See ``CallOptions``.
     public var options = CallOptions()
     /// What the content is decoded as, where it is an envelope by its own type: that says what is not to be stored.

@@ -23,7 +23,7 @@ extension CachingClient {
     ) async throws -> PreparedCall {
         let (endpoint, options) = (call.endpoint, call.options)
         let plugins = plugins.and(options.plugins)
-        var request = try request(for: endpoint)
+        var request = try request(for: endpoint, softTimeout: call.softTimeout)
         let secrets = plugins.preparing.reduce(configuration.defaults.secrets.union(endpoint.secrets)) {
             $0.union($1.secrets)
         }
@@ -41,13 +41,10 @@ extension CachingClient {
         for plugin in plugins.preparing {
             try await plugin.prepare(&request, for: info)
         }
-        if !secrets.isEmpty {
-            request.secretParameters.formUnion(secrets.parameters)
-            request.secretFields.formUnion(secrets.fields)
-        }
+        if !plugins.preparing.isEmpty, !secrets.isEmpty { request.name(secrets) }
         if !call.usesStore { request.storage = .never }
         request.reuseWithin = options.reuseWithin
-        let isRetried = endpoint.isIdempotent && request.body?.isReplayable != false
+        let isRetried = endpoint.isIdempotent && request.body?.isInMemory != false
         let context = CallContext(
             info: info,
             observers: plugins.observing,
@@ -102,6 +99,13 @@ extension CachingClient {
 extension Endpoint {
     fileprivate var isGraphQL: Bool {
         if case .graphQL = task { true } else { false }
+    }
+}
+
+extension RequestBody {
+    /// Whether it can be sent again.
+    fileprivate var isInMemory: Bool {
+        if case .buffer = self { true } else { false }
     }
 }
 
