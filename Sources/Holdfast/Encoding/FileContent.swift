@@ -147,7 +147,7 @@ private final class OpenFile: Sendable {
     }
 }
 
-/// Opens a file to be read, and for no child process.
+/// Opens a file to be read, for no child process, and without waiting for a writer where a pipe took the file's place.
 private func openForReading(_ path: String) -> Int32 {
-    open(path, O_RDONLY | O_CLOEXEC)
+    open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
 }

@@ -36,8 +36,6 @@ public struct GraphQLOperation: Sendable, Hashable {
     public let query: String
     /// Which of the document's operations is meant; `nil` where it has only one.
     public let operationName: String?
-    /// What the operation does; `nil` where the document cannot be read without doubt, or names no such operation. Then it is dealt with as a mutation.
-    public let kind: Kind?
     /// Values of the document's variables.
     public var variables: Parameters
     /// See ``Form``.
@@ -54,8 +52,12 @@ public struct GraphQLOperation: Sendable, Hashable {
         self.variables = variables
         self.operationName = operationName
         self.form = form
-        kind = GraphQLDocument.operation(in: query, named: operationName).map(Kind.init)
     }
+
+    /// What the operation does; `nil` where the document cannot be read without doubt, or has no such operation. Then it is dealt with as a mutation.
+    ///
+    /// The document is read each time.
+    public var kind: Kind? { GraphQLDocument.operation(in: query, named: operationName).map(Kind.init) }
 
     /// The same operation as it is sent to a server that answered ``GraphQLErrors/isPersistedQueryUnknown``.
     public var registering: GraphQLOperation {
