@@ -26,8 +26,3 @@ extension CacheEngine {
     func invalidate(_ request: CacheRequest, keepingForOffline: Bool) async throws {}
     func invalidate(tagged: String, keepingForOffline: Bool) async throws {}
 }
-extension Endpoint {
-    func request(environment: ServerEnvironment?, defaults: RequestDefaults) throws -> CacheRequest {
-        try request(defaults: defaults)
-    }
-}

@@ -213,11 +213,34 @@ extension CachingClient {
             return delivery
         } catch {
             try Task.checkCancellation()
+            if let registered = try await registeringQuery(call, prepared, after: error) { return registered }
             guard let other = try await retry(call, prepared, preference, after: error, from: response) else {
                 throw error
             }
             return other
         }
+    }
+
+    /// The answer to a persisted GraphQL query that the server did not know by its hash, and now does; `nil` where that was not what was wrong.
+    private func registeringQuery<Value: Sendable>(
+        _ call: Call<Value>,
+        _ prepared: PreparedCall,
+        after error: any Error
+    ) async throws -> Delivery<Value>? {
+        guard (error as? HoldfastError)?.graphQLErrors?.isPersistedQueryUnknown == true,
+            let registering = try call.endpoint.registeringRequest(
+                environment: configuration.environment,
+                defaults: configuration.defaults
+            )
+        else { return nil }
+        var request = prepared.request
+        request.head.method = registering.head.method
+        request.head.path = registering.head.path
+        request.head.headerFields[.contentType] = registering.head.headerFields[.contentType]
+        request.body = registering.body
+        request.keysContent = registering.keysContent
+        request.storage = registering.storage
+        return try await prepared.reading.read(try await engine.respond(to: request), call.interpret)
     }
 
     /// A second source after the first one's body failed: the store for the network, the network for the store.

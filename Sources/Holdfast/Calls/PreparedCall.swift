@@ -62,7 +62,7 @@ extension CachingClient {
             info,
             target: SecretRedaction(secrets).target(of: request.head)
         )
-        request.contentCheck = reading.check()
+        request.contentCheck = reading.check(call.judge)
         return PreparedCall(request: request, reading: reading)
     }
 
@@ -89,12 +89,29 @@ extension CachingClient {
             decoding: decoding,
             acceptedStatuses: options.acceptedStatuses ?? endpoint.acceptedStatuses,
             maximumBodyBytes: options.maximumBodyBytes ?? endpoint.maximumBodyBytes ?? configuration.maximumBodyBytes,
-            checks: options.checks,
+            checks: endpoint.isGraphQL ? [GraphQLErrors.check] + options.checks : options.checks,
             processors: processors,
             info: info,
             // A decoder of one call is not known again, and what plugins do may differ each time.
             identity: options.decoder == nil && processors.isEmpty ? identities.identity(of: decoding) : nil,
             target: target
         )
+    }
+}
+
+extension Endpoint {
+    fileprivate var isGraphQL: Bool {
+        if case .graphQL = task { true } else { false }
+    }
+}
+
+extension GraphQLErrors {
+    @Sendable fileprivate static func check(_ content: ResponseContent) throws {
+        do {
+            try check(content.data)
+        } catch var error as HoldfastError {
+            error.status = content.head.status
+            throw error
+        }
     }
 }

@@ -192,6 +192,9 @@ public final class CachingClient: Sendable {
         try await onClose()
     }
 
+    /// Fetches under way, those that nobody waits for included.
+    package var fillCount: Int { engine.fillCount }
+
     /// How much of the network may be used; counts from the next request on.
     public var mode: OfflineMode {
         get { engine.mode }

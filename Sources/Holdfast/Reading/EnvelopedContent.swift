@@ -44,3 +44,12 @@ extension Emission where Value: EnvelopedContent, Value.Model: Sendable {
         }
     }
 }
+
+extension Result where Success: EnvelopedContent, Failure == HoldfastError {
+    /// The model of a success whose content is one too; see ``EnvelopedContent/validate()``.
+    public func validate() -> Result<Success.Model?, HoldfastError> {
+        flatMap { content in
+            content.result.isSuccess ? .success(content.model) : .failure(HoldfastError(failed: content.result))
+        }
+    }
+}
