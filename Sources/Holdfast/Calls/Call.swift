@@ -72,9 +72,11 @@ extension Call where Value: Decodable {
 }
 
 extension Decodable where Self: Sendable {
-    /// Refuses content that is an envelope by its own type, this one, and says failure; `nil` for types that are none.
+    /// Refuses content that is an envelope by its own type, this one, and says failure; `nil` for types that are judged by the client's envelope.
+    ///
+    /// Content that is taken as the bytes it is, is judged by nothing: it may be an image.
     static var judge: Call<Self>.Judge? {
-        guard self is any EnvelopedContent.Type else { return nil }
+        guard ContentDecoding.isItsOwnJudge(self) || self is any EnvelopedContent.Type else { return nil }
         return { content in
             guard let type = Self.self as? any EnvelopedContent.Type else { return }
             try content.decode(type).mustSucceed()
