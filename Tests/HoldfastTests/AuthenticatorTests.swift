@@ -309,6 +309,27 @@ private let away = TransportError(code: .connect, message: "refused")
         }
     }
 
+    @Test func whoWaitsIsToldWhateverHappens() async throws {
+        // Without a pause a failure is told all the same, and not asked away.
+        let failing = try authenticator(ScriptedTokens([.failure(Broken())]), .init(pause: .zero))
+        await expect(.authenticationFailed) { _ = try await failing.token() }
+        let gate = Gate()
+        let source = ScriptedTokens("late", "t3", gate: gate)
+        let authenticator = try authenticator(source)
+        let waiting = Task { try await authenticator.token() }
+        await sleeper.sleepers(atLeast: 1)
+        // A login with a token that is of no use: the source is asked anew, and its first answer does not count.
+        authenticator.signIn(AccessToken("t2", expiresAt: clock.now()), as: "anna")
+        while source.asked.count < 2 { await Task.yield() }
+        gate.open()
+        #expect(try await waiting.value.value == "t3")
+        let signedOut = try self.authenticator(ScriptedTokens(gate: Gate()))
+        let other = Task { try await signedOut.token() }
+        await sleeper.sleepers(atLeast: 1)
+        signedOut.signOut()
+        await expect(.loginRequired) { _ = try await other.value }
+    }
+
     @Test func aSourceThatDoesNotAnswerIsNotWaitedForLonger() async throws {
         let authenticator = try authenticator(ScriptedTokens(gate: Gate()))
         let waiting = Task { try await authenticator.token() }

@@ -87,6 +87,7 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
         settle { state, now in
             state.principal = principal
             state.tokens.signIn(token, at: now)
+            return true
         }
     }
 
@@ -95,6 +96,7 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
         settle { state, now in
             state.principal = nil
             state.tokens.signOut(.loginRequired(), at: now)
+            return true
         }
     }
 
@@ -196,34 +198,41 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
             let pause = state.tokens.nextPause * (0.5 + jitter() / 2)
             switch result {
             case .success(let token):
-                guard state.tokens.answered(token, generation, at: now, pause: pause) else { return }
+                guard state.tokens.answered(token, generation, at: now, pause: pause) else { return false }
             case .failure(let error):
                 let error = HoldfastError(ofSource: error)
-                guard state.tokens.failed(error, generation, at: now, pause: pause) else { return }
+                guard state.tokens.failed(error, generation, at: now, pause: pause) else { return false }
                 if error.code == .loginRequired { refusal = error }
             }
-            for task in state.running { task.cancel() }
-            state.running = []
+            return true
         }
         if let refusal { onLoginRequired(refusal) }
     }
 
     /// Changes what is known, and tells everybody who waits.
-    private func settle(_ change: (inout State, TokenState.Instant) -> Void) {
-        let (waiters, result) = state.withLock { state in
+    ///
+    /// - Parameter change: `false`: it has changed nothing.
+    private func settle(_ change: (inout State, TokenState.Instant) -> Bool) {
+        let settled: (waiters: [CheckedContinuation<AccessToken, any Error>], Result<AccessToken, any Error>)?
+        settled = state.withLock { state in
             let now = now()
-            change(&state, now)
+            guard change(&state, now) else { return nil }
+            // Whatever is under way does not count any more.
+            for task in state.running { task.cancel() }
+            state.running = []
             let result: Result<AccessToken, any Error>
-            switch state.tokens.needed(at: now) {
-            case .go(let token, _): result = .success(token)
-            case .fail(let error): result = .failure(error)
-            // What does not count has changed nothing: they wait on.
-            case .wait: return ([CheckedContinuation<AccessToken, any Error>](), Result<AccessToken, any Error>?.none)
+            switch (state.tokens.needed(at: now), state.tokens.failure) {
+            case (.go(let token, _), _): result = .success(token)
+            // Without a pause the next one asks again, but those who waited are told.
+            case (.fail(let error), _), (.wait, let error?): result = .failure(error)
+            case (.wait, nil):
+                if !state.waiters.isEmpty { ask(&state) }
+                return nil
             }
             defer { state.waiters = [:] }
             return (Array(state.waiters.values), result)
         }
-        guard let result else { return }
+        guard let (waiters, result) = settled else { return }
         for waiter in waiters { waiter.resume(with: result) }
     }
 }

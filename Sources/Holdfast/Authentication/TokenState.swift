@@ -40,7 +40,7 @@ struct TokenState: Sendable {
     /// The token was refused: it is not to be sent again.
     private var isRefused = false
     /// What is told until the pause is over; for good where it says that a login is required.
-    private var failure: HoldfastError?
+    private(set) var failure: HoldfastError?
     private var pauseEnd = Duration.zero
     private var failures = 0
     /// Tokens in a row that were refused as soon as they came.

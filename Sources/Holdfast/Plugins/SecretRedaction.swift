@@ -17,7 +17,9 @@ struct SecretRedaction: Sendable {
 
     /// The target of a request, on one line.
     func target(of head: HTTPRequest) -> String {
-        uri("\(head.scheme ?? "")://\(head.authority ?? "")\(head.path ?? "")")
+        let text = "\(head.scheme ?? "")://\(head.authority ?? "")\(head.path ?? "")"
+        // It is made for every call, and most have nothing to hide.
+        return text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"?#@".utf8.contains($0) } ? text : uri(text)
     }
 
     /// A URI, or what may be one: without user information, values of secret parameters and control characters.
