@@ -58,6 +58,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
     ],
     targets: [
+        // zlib of the system, for content codings.
+        .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"]), .yum(["zlib-devel"])]),
+
         // The modules, in the order of their dependencies: each imports only modules above it.
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
         .target(
@@ -138,7 +141,7 @@ let package = Package(
         ),
         .target(
             name: "SampleOrigin",
-            dependencies: [hummingbird, crypto, httpTypes, logging, nioCore, nioHTTP1],
+            dependencies: ["CZlib", hummingbird, crypto, httpTypes, logging, nioCore, nioHTTP1],
             swiftSettings: settings
         ),
         .executableTarget(
