@@ -71,7 +71,7 @@ extension CachingClient {
                     return confirmed
                 }
                 var fresh = try await self.read(response, call, prepared, .networkOnly)
-                fresh.emission.isUnchanged = fresh.bytes == stored.bytes
+                fresh.emission.isUnchanged = fresh.hasSameContent(as: stored)
                 return fresh
             }
         }
@@ -100,8 +100,7 @@ extension CachingClient {
     }
 
     /// Names errors as the request layer does.
-    private func converting<Result>(_ prepared: PreparedCall, _ body: () async throws -> Result) async throws -> Result
-    {
+    func converting<Result>(_ prepared: PreparedCall, _ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()
         } catch {
@@ -111,7 +110,7 @@ extension CachingClient {
     }
 
     /// The engine's answer; where the origin refused the request and a plugin knows what to do about it, the answer to the request made anew.
-    private func respond<Value: Sendable>(
+    func respond<Value: Sendable>(
         to request: CacheRequest,
         _ call: Call<Value>,
         _ prepared: PreparedCall

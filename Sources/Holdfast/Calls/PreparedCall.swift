@@ -36,19 +36,26 @@ extension CachingClient {
         for plugin in plugins.preparing {
             try await plugin.prepare(&request, for: info)
         }
+        if options.acceptsCompression ?? configuration.acceptsCompression { request.acceptCompression() }
         if !call.usesStore { request.storage = .never }
         request.reuseWithin = options.reuseWithin
-        let isRetried = endpoint.isIdempotent && request.body?.isReplayable != false
         let context = CallContext(
             info: info,
             observers: plugins.observing,
-            retry: isRetried ? options.retry ?? endpoint.retry ?? configuration.retry : .never,
+            retry: retryPolicy(of: call, sending: request.body),
+            onProgress: options.onProgress,
             body: request.body
         )
         if !context.isEmpty { request.context = context }
         let reading = reading(of: endpoint, options, plugins.processing, info, target: request.target)
         request.contentCheck = reading.check()
         return PreparedCall(request: request, reading: reading)
+    }
+
+    /// When a call's request is sent again: where it says so, does no harm, and has content that can be sent twice.
+    func retryPolicy(of call: Call<some Sendable>, sending body: RequestBody?) -> RetryPolicy {
+        guard call.endpoint.isIdempotent, body?.isReplayable != false else { return .never }
+        return call.options.retry ?? call.endpoint.retry ?? configuration.retry
     }
 
     private func reading(
@@ -79,12 +86,20 @@ extension CachingClient {
             info: info,
             // A decoder of one call is not known again, and what plugins do may differ each time.
             identity: options.decoder == nil && processors.isEmpty ? identities.identity(of: decoding) : nil,
-            target: target
+            target: target,
+            onProgress: options.onProgress
         )
     }
 }
 
 extension CacheRequest {
+    /// Asks for compressed content, unless the request says itself what it accepts. A part of a coded content is of no use by itself, and HEAD has none.
+    fileprivate mutating func acceptCompression() {
+        guard head.method != .head, !head.headerFields.contains(.acceptEncoding), !head.headerFields.contains(.range)
+        else { return }
+        head.headerFields[.acceptEncoding] = ContentCoding.accepted
+    }
+
     /// The target for messages, secrets redacted.
     var target: String { TargetURI(request: head)?.redacted ?? "?" }
 }
