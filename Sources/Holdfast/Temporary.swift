@@ -31,3 +31,4 @@ extension Endpoint {
         try request(defaults: defaults)
     }
 }
+extension HTTPTask { var downloadDestination: DownloadDestination? { nil } }
