@@ -217,13 +217,13 @@ let package = Package(
             name: "HoldfastTests",
             dependencies: [
                 "Holdfast", "HoldfastConfiguration", "HoldfastTesting", "HTTPCacheSemantics", "HTTPCache",
-                "SampleOrigin", "CZlib", httpTypes, nioCore, logging,
+                "SampleOrigin", "CZlib", httpTypes, nioCore, crypto, logging,
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "SampleOriginTests",
-            dependencies: ["SampleOrigin", httpTypes, nioCore, nioPosix],
+            dependencies: ["SampleOrigin", "CZlib", crypto, httpTypes, nioCore, nioPosix],
             swiftSettings: settings
         ),
         .testTarget(

@@ -19,6 +19,7 @@ public final class CacheEngine: Sendable {
     let partitions: CredentialPartition
     let options: EngineOptions
     let rules: (any ExchangeRules)?
+    let overrides = OverrideMemory()
     let origins: OriginRegistry
     let throttle: FailureThrottle
     let sleeper: any Clock<Duration>
@@ -78,7 +79,7 @@ public final class CacheEngine: Sendable {
     @concurrent
     public func respond(to request: CacheRequest) async throws -> CacheResponse {
         do {
-            guard !fills.isClosed else { throw ExchangeError.shutDown(request.head) }
+            guard !fills.isClosed else { throw ExchangeError.shutDown(request) }
             let response = try await withSpan("cache exchange") { span in
                 span.attributes["http.request.method"] = request.head.method.rawValue
                 let response = try await exchange(request)
@@ -140,7 +141,7 @@ public final class CacheEngine: Sendable {
 
     private func exchange(_ request: CacheRequest) async throws -> CacheResponse {
         guard let prepared = prepare(request) else {
-            throw ExchangeError.invalidTarget(request.head)
+            throw ExchangeError.invalidTarget(request)
         }
         var response: CacheResponse
         if let key = prepared.key {

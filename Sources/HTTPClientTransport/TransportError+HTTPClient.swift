@@ -18,13 +18,17 @@ extension TransportError {
     ///
     /// - Parameter origin: scheme and authority, for the message; the rest of the URL may hold secrets.
     init(_ error: any Error, origin: String) {
+        // What a request's own body says of itself is about no origin.
+        if let error = error as? TransportError {
+            self = error
+            return
+        }
         let (code, what) = Self.classify(error)
         self.init(code: code, message: "\(what) '\(origin)'.", cause: error)
     }
 
     private static func classify(_ error: any Error) -> (Code, String) {
         switch error {
-        case let error as TransportError: return (error.code, error.message)
         case is CancellationError: return (.cancelled, "The request was cancelled:")
         case let error as HTTPClientError: return classify(error)
         case let error as NIOConnectionError:

@@ -13,6 +13,8 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
         public static let urlMissing = Code(description: "urlMissing")
         /// A task that needs parameters has none.
         public static let parametersMissing = Code(description: "parametersMissing")
+        /// The endpoint's own rule contradicts itself, or is out of bounds.
+        public static let invalidRule = Code(description: "invalidRule")
         /// Parameters or content could not be encoded.
         public static let encodingFailed = Code(description: "encodingFailed")
         /// Nothing usable is stored, and the network may not be asked.
@@ -29,6 +31,8 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
         public static let status = Code(description: "status")
         /// The origin wants credentials that the request did not have, or no longer takes them (401, 407), or none could be had.
         public static let authenticationFailed = Code(description: "authenticationFailed")
+        /// No token is to be had any more before the user has logged in again. It is final: the source of tokens is not asked again until then.
+        public static let loginRequired = Code(description: "loginRequired")
         /// The origin no longer serves what was asked for, or not this version of the client (410, 426).
         public static let outdated = Code(description: "outdated")
         /// The call took longer than its timeout allows.

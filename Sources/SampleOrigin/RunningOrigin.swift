@@ -70,6 +70,9 @@ public final class RunningOrigin: Sendable {
     /// The latest requests as they were received, oldest first; at least the last 500, at most 1,000.
     public var requests: [RecordedRequest] { state.ledger.recorded }
 
+    /// How many access tokens `POST /auth/token` has given: refused requests are not among them.
+    public var tokenRefreshCount: Int { state.ledger.statistics.refreshes }
+
     /// How many connections it has accepted since it was made: 0 proves that nobody opened a socket to it.
     public var acceptedConnections: Int { state.connections.accepted }
 
@@ -98,11 +101,26 @@ public final class RunningOrigin: Sendable {
         state.script.clear()
     }
 
-    /// Forgets likes, counts, recorded requests and forced behaviours; connections stay as they are.
+    /// The gate that `GET /gated/{name}` waits at; the same one for the same name, until ``reset()``.
+    public func gate(_ name: String) -> Gate {
+        state.gates.gate(name)
+    }
+
+    /// Ends the access tokens that are valid now; refresh tokens stay valid.
+    public func expireTokens() {
+        state.tokens.expire()
+    }
+
+    /// Forgets likes, counts, recorded requests, forced behaviours, tokens, persisted queries and named gates, which
+    /// are opened; connections stay as they are.
     public func reset() {
         state.feed.reset()
         state.ledger.reset()
         state.script.clear()
         state.flaky.reset()
+        state.attempts.reset()
+        state.tokens.reset()
+        state.persistedQueries.reset()
+        state.gates.reset()
     }
 }

@@ -7,7 +7,7 @@ import Testing
 /// Which GraphQL requests are read as queries.
 @Suite struct GraphQLTests {
     @Test(arguments: [
-        ("{ a }", nil, GraphQLOperation.query), ("query { a }", nil, .query), ("query A { a }", nil, .query),
+        ("{ a }", nil, GraphQLOperationType.query), ("query { a }", nil, .query), ("query A { a }", nil, .query),
         ("mutation { a }", nil, .mutation), ("subscription S { a }", nil, .subscription),
         ("query A { a } mutation B { b }", "A", .query), ("query A { a } mutation B { b }", "B", .mutation),
         (
@@ -18,7 +18,7 @@ import Testing
         ("query { a(b: \"\"\" mutation \\\"\"\" } \"\"\", c: \"\\\"}\") }", nil, .query),
         ("query query { mutation }", nil, .query), ("query A @live { a(x: -1.5e+3) @skip(if: true) }", "A", .query),
     ])
-    func theSelectedOperationTellsTheType(document: String, name: String?, type: GraphQLOperation) {
+    func theSelectedOperationTellsTheType(document: String, name: String?, type: GraphQLOperationType) {
         #expect(GraphQLDocument.operation(in: document, named: name) == type)
     }
 

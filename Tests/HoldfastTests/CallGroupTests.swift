@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test func eachHasAResultOfItsOwnInTheCallsOrder() async throws {
-        let fixture = try await ScriptedFixture()
+        let fixture = try await ManualFixture()
         let first = HoldfastTesting.Gate()
         fixture.transport.script("https://a.example/0", .ok("0", beforeHead: first))
         fixture.transport.script("https://a.example/1", .status(.notFound))
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test func noMoreAreUnderWayThanTheLimit() async throws {
-        let fixture = try await ScriptedFixture()
+        let fixture = try await ManualFixture()
         let gates = (0..<5).map { _ in HoldfastTesting.Gate() }
         for (number, gate) in gates.enumerated() {
             fixture.transport.script("https://a.example/\(number)", .ok("\(number)", beforeHead: gate))
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func cancellingEndsAGroup() async throws {
-        let fixture = try await ScriptedFixture()
+        let fixture = try await ManualFixture()
         fixture.transport.script("https://a.example/0", .ok("0", beforeHead: HoldfastTesting.Gate()))
         let task = Task { try await [fixture.client.call(endpoint(0))].fetchEach() }
         await fixture.transport.waitForRequests(1)
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test func aChainsSecondCallIsMadeOfTheFirstsValue() async throws {
-        let fixture = try await ScriptedFixture()
+        let fixture = try await ManualFixture()
         fixture.transport.script("https://a.example/1", .ok("2"))
         fixture.transport.script("https://a.example/2", .ok("3"))
         fixture.transport.script("https://a.example/3", .ok("end"))
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test func aChainEndsWithItsFirstFailure() async throws {
-        let fixture = try await ScriptedFixture()
+        let fixture = try await ManualFixture()
         fixture.transport.script("https://a.example/1", .status(.notFound))
         let chain = fixture.client.call(endpoint(1)).then { _ in self.endpoint(2).call }
         await expect(.status) { _ = try await chain.fetch() }
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test func aChainsStreamEmitsForEachValueOfTheFirst() async throws {
-        let fixture = try await ScriptedFixture()
+        let fixture = try await ManualFixture()
         fixture.transport.script("https://a.example/1", .ok("2", fields: [.cacheControl: "max-age=60"]), .ok("3"))
         fixture.transport.script("https://a.example/2", .ok("two"))
         fixture.transport.script("https://a.example/3", .ok("three"))

@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test func compressedContentIsAskedForDecodedAndStoredAsItCame() async throws {
-        let fixture = try await ScriptedFixture()
+        let fixture = try await ManualFixture()
         let coded = compressed(Array(#"{"id":7}"#.utf8), .gzip)
         fixture.transport.script(
             "https://a.example/thing",
@@ -141,7 +141,7 @@ import Testing
             (CachingClient.Configuration(), "br", "br"), (CachingClient.Configuration(), nil, "gzip, deflate"),
             (configuration, nil, nil),
         ] as [(CachingClient.Configuration, String?, String?)] {
-            let fixture = try await ScriptedFixture(configuration)
+            let fixture = try await ManualFixture(configuration)
             fixture.transport.script("https://a.example/", .ok("x"))
             var endpoint = PathEndpoint(baseURL: "https://a.example", path: "/")
             endpoint.headers[.acceptEncoding] = own
@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test func headAndPartsAreNotAskedForCompressed() async throws {
-        let fixture = try await ScriptedFixture()
+        let fixture = try await ManualFixture()
         fixture.transport.script("https://a.example/", .ok(""), .status(.partialContent, "x"))
         var head = PathEndpoint(baseURL: "https://a.example", path: "/")
         head.method = .head
@@ -168,7 +168,7 @@ import Testing
     @Test func aBombIsNoValueAndIsNotStoredWhereSomethingLooksAtIt() async throws {
         var configuration = CachingClient.Configuration()
         configuration.maximumBodyBytes = 1 << 20
-        let fixture = try await ScriptedFixture(configuration)
+        let fixture = try await ManualFixture(configuration)
         let bomb = compressed([UInt8](repeating: 0x20, count: 8 << 20), .gzip)
         fixture.transport.script("https://a.example/", .coded(bomb, "gzip", fields: [.cacheControl: "max-age=60"]))
         let endpoint = PathEndpoint(baseURL: "https://a.example", path: "/")

@@ -15,12 +15,12 @@ import Testing
     private func run(
         fields: HTTPFields = [.eTag: "\"one\""],
         retries: Int = 0,
-        _ body: (ScriptedFixture, RangeOrigin, String) async throws -> Void
+        _ body: (ManualFixture, RangeOrigin, String) async throws -> Void
     ) async throws {
         let origin = RangeOrigin(Self.content, fields: fields)
         var configuration = CachingClient.Configuration()
         configuration.retry = RetryPolicy(limit: retries, delay: .zero)
-        let fixture = try await ScriptedFixture(configuration, transport: origin)
+        let fixture = try await ManualFixture(configuration, transport: origin)
         try await body(fixture, origin, fixture.folder + "/film.bin")
         try await fixture.close()
     }
@@ -29,7 +29,7 @@ import Testing
         FileManager.default.contents(atPath: path).map { Array($0) }
     }
 
-    private func files(_ fixture: ScriptedFixture) throws -> [String] {
+    private func files(_ fixture: ManualFixture) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: fixture.folder).filter { $0 != "store" }.sorted()
     }
 

@@ -43,10 +43,10 @@ import Testing
     }
 
     /// A client on a real origin, whose timeouts pass when the test says so.
-    private func runWithTimeouts(_ body: (RunningOrigin, ScriptedFixture) async throws -> Void) async throws {
+    private func runWithTimeouts(_ body: (RunningOrigin, ManualFixture) async throws -> Void) async throws {
         try await SampleOrigin.withOrigin(OriginConfiguration()) { origin in
             let transport = HTTPClientTransport()
-            let fixture = try await ScriptedFixture(transport: transport)
+            let fixture = try await ManualFixture(transport: transport)
             try await body(origin, fixture)
             try await fixture.close()
             try await transport.shutDown()
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test func aStreamEmitsWhatIsStoredBeforeItsTimeout() async throws {
-        let fixture = try await ScriptedFixture()
+        let fixture = try await ManualFixture()
         fixture.transport.script("https://a.example/", .ok("stored", fields: [.cacheControl: "max-age=60"]))
         fixture.transport.script("https://a.example/", .ok("late", beforeHead: HoldfastTesting.Gate()))
         let endpoint = PathEndpoint(baseURL: "https://a.example", path: "/")

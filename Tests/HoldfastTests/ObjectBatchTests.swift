@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test func onlyWhatIsMissingIsAskedForAndByOneRequest() async throws {
-        let fixture = try await ScriptedFixture()
+        let fixture = try await ManualFixture()
         _ = try await fixture.client.fetch(["1", "2"], of: users)
         let answer = try await fixture.client.fetch(["3", "1", "4", "2"], of: users)
         #expect(origin.asked == [["1", "2"], ["3", "4"]])
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test func eachIsStoredOnItsOwnUnderItsKey() async throws {
-        let fixture = try await ScriptedFixture()
+        let fixture = try await ManualFixture()
         _ = try await fixture.client.fetch(["1", "2"], of: users)
         let stored = try await fixture.store.storedObject(User.self, forKey: "user/2")
         #expect(stored?.value == User(id: "2", name: "2 1"))
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test func anIDThatIsNamedTwiceIsAskedForOnce() async throws {
-        let fixture = try await ScriptedFixture()
+        let fixture = try await ManualFixture()
         let answer = try await fixture.client.fetch(["1", "2", "1", "1"], of: users)
         #expect(origin.asked == [["1", "2"]])
         #expect(answer.items.count == 2)
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func whenAllIsThereNobodyIsAsked() async throws {
-        let fixture = try await ScriptedFixture()
+        let fixture = try await ManualFixture()
         _ = try await fixture.client.fetch(["1"], of: users)
         _ = try await fixture.client.fetch(["1"], of: users)
         _ = try await fixture.client.fetch([], of: users)
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test func whatExpiredIsAskedForAgain() async throws {
-        let fixture = try await ScriptedFixture()
+        let fixture = try await ManualFixture()
         _ = try await fixture.client.fetch(["1"], of: users)
         fixture.clock.advance(by: .seconds(60))
         origin.state.withLock { $0.round = 2 }
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test func whatTheOriginDoesNotHaveIsMissingWithoutAFailure() async throws {
-        let fixture = try await ScriptedFixture()
+        let fixture = try await ManualFixture()
         origin.state.withLock { $0.unknown = ["2"] }
         let answer = try await fixture.client.fetch(["1", "2", "3"], of: users)
         #expect(answer.missing == ["2"])
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test func offlineWhatIsStoredAnswersAndTheRestIsNamed() async throws {
-        let fixture = try await ScriptedFixture()
+        let fixture = try await ManualFixture()
         _ = try await fixture.client.fetch(["1", "2"], of: users)
         fixture.clock.advance(by: .seconds(3600))
         fixture.client.mode = .offline
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test func whatIsStoredStandsInForAnOriginThatIsAwayAndNotForOneThatRefuses() async throws {
-        let fixture = try await ScriptedFixture()
+        let fixture = try await ManualFixture()
         _ = try await fixture.client.fetch(["1"], of: users)
         fixture.clock.advance(by: .seconds(3600))
         origin.state.withLock { $0.failure = HoldfastError(code: .originUnreachable, message: "Away.") }
@@ -123,7 +123,7 @@ import Testing
             var path: String { "/users" }
             var task: HTTPTask { .query(["ids": .string(ids.joined(separator: ","))]) }
         }
-        let fixture = try await ScriptedFixture()
+        let fixture = try await ManualFixture()
         let users = ObjectBatch<String, User>(key: { "user/\($0)" }, expiry: .never) {
             Users(ids: $0)
         } values: { users in

@@ -89,7 +89,7 @@ import Testing
             fixture.origin.force(.status(401))
             fixture.origin.force(.status(503))
             let refused = await fixture.client.startWith(fixture.feed, ifNetworkFails: .endingQuietly).collected()
-            #expect(refused.failure == .status)
+            #expect(refused.failure == .authenticationFailed)
             let down = await fixture.client.startWith(fixture.feed, ifNetworkFails: .endingQuietly).collected()
             #expect(down.failure == nil && down.emissions.count == 1)
         }

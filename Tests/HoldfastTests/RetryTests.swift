@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test func refusalsAndFailuresAreTriedAgainAndTheCallerSeesOneAnswer() async throws {
-        let fixture = try await ScriptedFixture(Self.configuration())
+        let fixture = try await ManualFixture(Self.configuration())
         fixture.transport.script(Self.target, .status(.serviceUnavailable), .failure(.connectionClosed), .ok("there"))
         async let value = fixture.client.fetch(endpoint).value
         await wake(fixture.sleeper, 2)
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test func afterTheLastTryTheAnswerStands() async throws {
-        let fixture = try await ScriptedFixture(Self.configuration())
+        let fixture = try await ManualFixture(Self.configuration())
         fixture.transport.script(
             Self.target,
             .status(.serviceUnavailable),
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test func withoutAPolicyNothingIsSentTwice() async throws {
-        let fixture = try await ScriptedFixture()
+        let fixture = try await ManualFixture()
         fixture.transport.script(Self.target, .status(.serviceUnavailable))
         await expect(.status) { _ = try await fixture.client.fetch(endpoint) }
         #expect(fixture.transport.requests.count == 1)
@@ -70,13 +70,13 @@ import Testing
             var task: HTTPTask { .json(["likes": 1]) }
             var isIdempotent: Bool { isMarked }
         }
-        let fixture = try await ScriptedFixture(Self.configuration())
+        let fixture = try await ManualFixture(Self.configuration())
         fixture.transport.script(Self.target, .failure(.connectionClosed))
         await expect(.originUnreachable) { _ = try await fixture.client.fetch(Change(isMarked: false)) }
         #expect(fixture.transport.requests.count == 1)
         try await fixture.close()
 
-        let other = try await ScriptedFixture(Self.configuration())
+        let other = try await ManualFixture(Self.configuration())
         other.transport.script(Self.target, .failure(.connectionClosed), .ok("done"))
         async let value = other.client.fetch(Change(isMarked: true), as: String.self).value
         await wake(other.sleeper, 1)
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test func theCallsPolicyComesBeforeTheEndpointsAndTheClients() async throws {
-        let fixture = try await ScriptedFixture(Self.configuration(RetryPolicy(limit: 5)))
+        let fixture = try await ManualFixture(Self.configuration(RetryPolicy(limit: 5)))
         fixture.transport.script(Self.target, .status(.serviceUnavailable))
         await expect(.status) {
             _ = try await fixture.client.call(endpoint).with { $0.retry = .never }.fetch()
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test func cancellingEndsTheWaitingAtOnce() async throws {
-        let fixture = try await ScriptedFixture(Self.configuration())
+        let fixture = try await ManualFixture(Self.configuration())
         fixture.transport.script(Self.target, .status(.serviceUnavailable))
         let task = Task { try await fixture.client.fetch(endpoint).value }
         await fixture.sleeper.sleepers(atLeast: 2)
@@ -109,7 +109,7 @@ import Testing
 
     @Test func theCallsTimeoutEndsTheWaiting() async throws {
         let policy = RetryPolicy(limit: 1, delay: .seconds(8))
-        let fixture = try await ScriptedFixture(Self.configuration(policy))
+        let fixture = try await ManualFixture(Self.configuration(policy))
         fixture.transport.script(Self.target, .status(.serviceUnavailable))
         let task = Task {
             try await fixture.client.call(endpoint).with { $0.timeout = .seconds(1) }.fetch().value
@@ -125,7 +125,7 @@ import Testing
         let observer = Counter()
         var configuration = Self.configuration()
         configuration.plugins = [observer]
-        let fixture = try await ScriptedFixture(configuration)
+        let fixture = try await ManualFixture(configuration)
         fixture.transport.script(Self.target, .failure(.connect), .ok("there"))
         async let value = fixture.client.fetch(endpoint).value
         await wake(fixture.sleeper, 1)

@@ -1,24 +1,61 @@
 import Foundation
 import Holdfast
 import HoldfastTesting
+import OfflineStore
+import Synchronization
+import Testing
 
-/// A client on a scripted transport, a real store on disk and clocks that stand still.
+/// A client on a scripted network, a real store on disk and clocks that stand still.
 struct ScriptedFixture {
-    let transport = ScriptedTransport()
-    let clock = ManualClock()
-    let sleeper = ManualDurationClock()
-    let folder: String
+    let transport: ScriptedTransport
+    let clock: ManualClock
+    let sleeper: ManualDurationClock
     let store: CacheManager
     let client: CachingClient
+    let logger: Logger
 
-    /// - Parameter transport: in place of the scripted one.
-    init(_ configuration: CachingClient.Configuration = .init(), transport: (any Transport)? = nil) async throws {
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)").path
-        store = try await CacheManager.open(at: folder + "/store", clock: clock, logger: logger)
-        client = CachingClient(
+    static let host = "https://a.example"
+
+    static func run(
+        clock: ManualClock = ManualClock(),
+        sleeper: ManualDurationClock = ManualDurationClock(),
+        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+        _ configuration: CachingClient.Configuration = .init(),
+        _ body: (ScriptedFixture) async throws -> Void
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let store = try await CacheManager.open(at: folder, clock: clock, logger: logger)
+        let transport = ScriptedTransport()
+        let client = CachingClient(
             store: store,
-            transport: transport ?? self.transport,
+            transport: transport,
+            configuration: configuration,
+            clock: clock,
+            sleeper: sleeper,
+            logger: logger
+        )
+        let fixture = ScriptedFixture(
+            transport: transport,
+            clock: clock,
+            sleeper: sleeper,
+            store: store,
+            client: client,
+            logger: logger
+        )
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(fixture)) } catch { result = .failure(error) }
+        try await client.close()
+        try await store.close()
+        #expect(transport.unscripted == [])
+        try result.get()
+    }
+
+    /// Another client on the same store and network.
+    func client(_ configuration: CachingClient.Configuration) -> CachingClient {
+        CachingClient(
+            store: store,
+            transport: transport,
             configuration: configuration,
             clock: clock,
             sleeper: sleeper,
@@ -26,10 +63,41 @@ struct ScriptedFixture {
         )
     }
 
-    /// Ends it and removes what it left.
-    func close() async throws {
-        try await client.close()
-        try await store.close()
-        try FileManager.default.removeItem(atPath: folder)
+    func get(_ path: String, _ headers: HTTPFields = [:]) -> PathEndpoint {
+        PathEndpoint(baseURL: Self.host, path: path, headers: headers)
+    }
+
+    /// The next answers for a path.
+    func script(_ path: String, _ replies: ScriptedTransport.Reply...) {
+        for reply in replies { transport.script(Self.host + path, reply) }
+    }
+
+    func sent(_ name: HTTPField.Name) -> [String?] { transport.requests.map { $0.headerFields[name] } }
+}
+
+/// What was logged, as text.
+final class RecordedLog: Sendable {
+    private let lines = Mutex<[String]>([])
+    var all: [String] { lines.withLock { $0 } }
+    var text: String { all.joined(separator: "\n") }
+
+    func logger(_ level: Logger.Level = .trace) -> Logger {
+        var logger = Logger(label: "test") { _ in Handler(log: self) }
+        logger.logLevel = level
+        return logger
+    }
+
+    private struct Handler: LogHandler {
+        let log: RecordedLog
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.trace
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+        func log(event: LogEvent) {
+            let facts = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+            log.lines.withLock { $0.append((["\(event.message)"] + facts).joined(separator: " ")) }
+        }
     }
 }

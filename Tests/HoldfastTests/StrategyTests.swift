@@ -99,8 +99,9 @@ import Testing
 
     @Test func aMalformedURLIsAClearError() async throws {
         try await ClientFixture.run { fixture in
+            await expect(.urlMissing) { _ = try await fixture.client.fetch(PathEndpoint(baseURL: "", path: "/x")) }
             for base in [
-                "", "nonsense", "ftp://a.example", "http://", "http://user:secret@a.example", "http://a.example:99999",
+                "nonsense", "ftp://a.example", "http://", "http://user:secret@a.example", "http://a.example:99999",
             ] {
                 await expect(.invalidURL) {
                     _ = try await fixture.client.fetch(PathEndpoint(baseURL: base, path: "/x"))

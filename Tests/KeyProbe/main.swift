@@ -26,4 +26,15 @@ let engine = CacheEngine(
     logger: Logger(label: "key-probe")
 )
 print("key:", (engine.key(for: request)?.bytes ?? []).map { String($0, radix: 16) }.joined())
+// Content of every other kind that is keyed.
+let others: [HTTPTask] = [
+    .urlEncoded(Parameters(values)), .encodable(values),
+    .encodable(values, encoder: FormContentEncoder(URLParameterEncoder(arrays: .indexed))),
+    .graphQL(GraphQLOperation("query ($a: X) { a(a: $a) }", variables: Parameters(values))),
+    .multipart([.text("x", name: "a")], parameters: Parameters(values)),
+]
+for task in others {
+    let request = try Probe(task: task).request(defaults: RequestDefaults())
+    print("key:", (engine.key(for: request)?.bytes ?? []).map { String($0, radix: 16) }.joined())
+}
 print("order:", values.keys.joined(separator: " "))

@@ -63,6 +63,26 @@ struct FeedTests {
         }
     }
 
+    @Test(arguments: ["PUT", "POST"])
+    func likeAsAStateIsTheSameHoweverOftenItIsSent(method: String) async throws {
+        try await SampleOrigin.withOrigin { origin in
+            let before = try await RawClient.get("/moments/tides-2", to: origin)
+            #expect(before.text.contains(#""isLiked":false"#))
+            let once = try await RawClient.send(method, "/moments/tides-2/like", to: origin)
+            let twice = try await RawClient.send(method, "/moments/tides-2/like", to: origin)
+            #expect(once.text.contains(#""isLiked":true"#))
+            #expect(once.body == twice.body)
+            #expect(once["Content-Location"] == "/moments/tides-2")
+            #expect(once["Cache-Control"] == "no-store")
+            #expect(try await RawClient.get("/moments/tides-2", to: origin).body == once.body)
+            for _ in 0..<2 {
+                let undone = try await RawClient.send("DELETE", "/moments/tides-2/like", to: origin)
+                #expect(undone.body == before.body)
+            }
+            #expect(try await RawClient.send(method, "/moments/nobody-2/like", to: origin).status == 404)
+        }
+    }
+
     @Test(arguments: [
         ("/moments?userID=harbour&page=3", 200), ("/moments?userID=harbour&page=4", 200),
         ("/moments?userID=harbour&page=0", 400), ("/moments?userID=harbour&page=x", 400), ("/moments", 400),

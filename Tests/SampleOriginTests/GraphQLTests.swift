@@ -52,6 +52,15 @@ struct GraphQLTests {
         }
     }
 
+    @Test func unlikeTakesTheLikeBack() async throws {
+        try await SampleOrigin.withOrigin { origin in
+            let before = try await RawClient.get("/moments/tides-2", to: origin)
+            _ = try await post(#"mutation { likeMoment(momentID: "tides-2") { likes } }"#, to: origin)
+            let answer = try await post(#"mutation { unlikeMoment(momentID: "tides-2") { likes } }"#, to: origin)
+            #expect(answer.text == #"{"data":{"unlikeMoment":\#(before.text)}}"#)
+        }
+    }
+
     @Test func operationNameChoosesAmongSeveral() async throws {
         let document = """
             query A { getMomentsDetailsByUserID(userID: "tides") { page } }

@@ -11,6 +11,21 @@ struct RawAnswer {
 
     var text: String { String(decoding: body, as: UTF8.self) }
 
+    /// The body, its chunks put together; what was cut off is missing.
+    var content: [UInt8] {
+        guard self["Transfer-Encoding"] == "chunked" else { return body }
+        var content: [UInt8] = []
+        var rest = body[...]
+        while let end = rest.firstIndex(of: 13),
+            let length = Int(String(decoding: rest[..<end], as: UTF8.self), radix: 16)
+        {
+            rest = rest[end...].dropFirst(2)
+            content += rest.prefix(length)
+            rest = rest.dropFirst(length + 2)
+        }
+        return content
+    }
+
     subscript(name: String) -> String? {
         fields.first { $0.name.lowercased() == name.lowercased() }?.value
     }
@@ -18,8 +33,9 @@ struct RawAnswer {
 
 /// A client that adds nothing, removes nothing and understands as little of HTTP as possible.
 enum RawClient {
-    enum Failure: Error {
+    enum Failure: Error, Equatable {
         case closedWithoutAnswer
+        case unexpectedLength(Int)
     }
 
     /// Sends one request and reads until the connection is closed.
@@ -30,10 +46,20 @@ enum RawClient {
         body: String = "",
         to origin: RunningOrigin
     ) async throws -> RawAnswer {
+        try await send(method, target, fields: fields, body: Array(body.utf8), to: origin)
+    }
+
+    static func send(
+        _ method: String,
+        _ target: String,
+        fields: [(String, String)] = [],
+        body: [UInt8],
+        to origin: RunningOrigin
+    ) async throws -> RawAnswer {
         var request = "\(method) \(target) HTTP/1.1\r\nHost: \(origin.authority)\r\nConnection: close\r\n"
         for (name, value) in fields { request += "\(name): \(value)\r\n" }
-        if !body.isEmpty { request += "Content-Length: \(body.utf8.count)\r\n" }
-        return try await send(raw: request + "\r\n" + body, to: origin)
+        if !body.isEmpty { request += "Content-Length: \(body.count)\r\n" }
+        return try await send(raw: Array((request + "\r\n").utf8) + body, to: origin)
     }
 
     static func get(
@@ -45,8 +71,12 @@ enum RawClient {
     }
 
     static func send(raw request: String, to origin: RunningOrigin) async throws -> RawAnswer {
+        try await send(raw: Array(request.utf8), to: origin)
+    }
+
+    static func send(raw request: [UInt8], to origin: RunningOrigin) async throws -> RawAnswer {
         let received = try await withConnection(to: origin) { inbound, outbound in
-            try await outbound.write(ByteBuffer(string: request))
+            try await outbound.write(ByteBuffer(bytes: request))
             var received: [UInt8] = []
             for try await part in inbound { received.append(contentsOf: part.readableBytesView) }
             return received
@@ -67,6 +97,33 @@ enum RawClient {
                 }
             }
         return try await channel.executeThenClose { inbound, outbound in try await body(inbound, outbound) }
+    }
+
+    /// Sends one request and hands over what arrives, step by step: each step is told all that has come after the head.
+    static func read(
+        _ target: String,
+        to origin: RunningOrigin,
+        until lengths: [Int],
+        then step: @Sendable (Int) async throws -> Void
+    ) async throws -> [UInt8] {
+        try await withConnection(to: origin) { inbound, outbound in
+            try await outbound.write(
+                ByteBuffer(string: "GET \(target) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            )
+            var received: [UInt8] = []
+            var iterator = inbound.makeAsyncIterator()
+            var body: [UInt8] { (try? parse(received).body) ?? [] }
+            for length in lengths {
+                while body.count < length, let part = try await iterator.next() {
+                    received.append(contentsOf: part.readableBytesView)
+                }
+                // No more than that may have come: what follows is behind a gate.
+                guard body.count == length else { throw Failure.unexpectedLength(body.count) }
+                try await step(length)
+            }
+            while let part = try await iterator.next() { received.append(contentsOf: part.readableBytesView) }
+            return body
+        }
     }
 
     private static func parse(_ received: [UInt8]) throws -> RawAnswer {

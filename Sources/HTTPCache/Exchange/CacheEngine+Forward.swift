@@ -16,11 +16,11 @@ extension CacheEngine {
             defer { origins.leave(origin) }
             response = try await send(prepared.sending(), to: origin, for: prepared, isProbed: false)
         } catch let overload as OriginRegistry.Overload {
-            throw ExchangeError.overloaded(request.head, overload, options)
+            throw ExchangeError.overloaded(request, overload, options)
         } catch {
             try Task.checkCancellation()
             // It waited for its turn when the cache was shut down.
-            if error is CancellationError { throw ExchangeError.shutDown(request.head) }
+            if error is CancellationError { throw ExchangeError.shutDown(request) }
             throw prepared.refusal(after: error, at: clock.now()) ?? error
         }
         if !request.isContentKeyed {
@@ -42,21 +42,8 @@ extension CacheEngine {
     /// `Content-Location` name, and the groups it names itself. RFC 9111 §4.4, RFC 9875 §3
     private func invalidate(after response: HTTPResponse, to prepared: PreparedRequest) async {
         let (request, target) = (prepared.request.head, prepared.target)
-        var targets = policy.invalidatedTargets(by: response, to: request, target: target)
-        if rules != nil, !targets.isEmpty {
-            // Both as it came and as it was sent, and each as it is keyed.
-            targets.append(prepared.presentedTarget)
-            var keyed: [TargetURI] = []
-            for target in targets.flatMap({ keyedTargets(of: $0, like: request) }) where !keyed.contains(target) {
-                keyed.append(target)
-            }
-            targets = keyed
-        }
-        var scopes = targets.map(InvalidationScope.target)
-        if options.usesNoVarySearch {
-            // By their tag, because rules are known per partition, and the responses of all partitions are concerned.
-            scopes += targets.compactMap(\.searchTag).map(InvalidationScope.tag)
-        }
+        let targets = policy.invalidatedTargets(by: response, to: request, target: target)
+        var scopes = scopes(of: targets, for: prepared)
         if options.usesCacheGroups {
             scopes += target.tags(ofGroups: policy.invalidatedGroups(by: response, to: request)).map(
                 InvalidationScope.tag
@@ -67,6 +54,34 @@ extension CacheEngine {
         for scope in scopes where done.insert(scope).inserted {
             await recovering("invalidate") { try await store.invalidate(scope, keepingForOffline: true, at: now) }
         }
+    }
+
+    /// What is invalidated with targets: each as it came, as it was sent, and as it is keyed, in all partitions.
+    ///
+    /// - Parameter prepared: the request that names them, or whose answer does.
+    func scopes(of named: [TargetURI], for prepared: PreparedRequest) -> [InvalidationScope] {
+        var targets = named
+        if let secrets = prepared.request.secrets {
+            // Those of other requests are keyed without them, too, and a record of what was invalidated is stored.
+            targets = targets.map { secrets.withheld(from: $0).target }
+        }
+        if prepared.rules != nil, !targets.isEmpty {
+            // Both as it came and as it was sent, and each as it is keyed.
+            targets.append(prepared.shownTarget)
+            let override = prepared.presented.overrides
+            var keyed: [TargetURI] = []
+            for target in targets.flatMap({ keyedTargets(of: $0, like: prepared.request.head, overriding: override) })
+            where !keyed.contains(target) {
+                keyed.append(target)
+            }
+            targets = keyed
+        }
+        var scopes = targets.map(InvalidationScope.target)
+        if options.usesNoVarySearch {
+            // By their tag, because rules are known per partition, and the responses of all partitions are concerned.
+            scopes += targets.compactMap(\.searchTag).map(InvalidationScope.tag)
+        }
+        return scopes
     }
 
     /// Does something with the store; when that fails, the fact is counted and logged, and the exchange goes on without it.
@@ -90,7 +105,7 @@ extension PreparedRequest {
         }
         return ExchangeError(
             code: .offlineMiss,
-            message: "'\(request.head.method) \(target.redacted)' needs the origin, and "
+            message: "'\(request.head.method) \(request.redactedTarget)' needs the origin, and "
                 + (mode == .offline ? "the mode is 'offline'." : "only the store was asked."),
             status: 504,
             outcome: CacheOutcome(forward: request.forwardReason, detail: mode == .offline ? .offline : nil)

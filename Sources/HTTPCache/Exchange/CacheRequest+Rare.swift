@@ -1,8 +1,13 @@
+public import HTTPTypes
+
 extension CacheRequest {
     /// What few requests have.
     struct RareParts: Sendable {
         var context: (any Sendable)?
         var contentCheck: ContentCheck?
+        var secrets: RequestSecrets?
+        var overrides: (any SettingsOverriding)?
+        var reuseWithin: Duration?
     }
 
     /// Something of the caller's own that goes along to the transport (``TransportRequest/context``), for a wrapper around it: what a plugin noted, say.
@@ -18,6 +23,44 @@ extension CacheRequest {
     public var contentCheck: ContentCheck? {
         get { rare?.contentCheck }
         set { setRare(\.contentCheck, newValue) }
+    }
+
+    /// Names of parameters in the query that are credentials: an API key, say. A trailing `*` stands for any ending.
+    ///
+    /// They are sent. Their values are neither in the key's target nor anywhere else in the store, nor in a message, a log or a span: an answer whose fields repeat one is not
+    /// stored, and a body is the origin's own business. As `Authorization` does, they make a principal by an HMAC, unless ``principal`` names one. What is invalidated or watched by
+    /// a request that names them is what is keyed without them. Rules see the target without them, too.
+    public var secretParameters: Set<String> {
+        get { secrets?.parameters ?? [] }
+        set { setRare(\.secrets, RequestSecrets(parameters: newValue, fields: secretFields)) }
+    }
+
+    /// Names of request fields that are credentials, beside those that everybody knows: they make a principal, select variants by an HMAC, and are shown nowhere.
+    public var secretFields: Set<HTTPField.Name> {
+        get { secrets?.fields ?? [] }
+        set { setRare(\.secrets, RequestSecrets(parameters: secretParameters, fields: newValue)) }
+    }
+
+    /// See ``secretParameters`` and ``secretFields``.
+    var secrets: RequestSecrets? { rare?.secrets }
+
+    /// What holds for this request in place of what the engine's rules say; see ``SettingsOverriding``.
+    ///
+    /// The mode in it bounds the engine's, as a rule's does: `offline` beats everything. Of the requests of one fetch all have equal ones.
+    public var overrides: (any SettingsOverriding)? {
+        get { rare?.overrides }
+        set { setRare(\.overrides, newValue) }
+    }
+
+    /// A stored success that came, or was last validated, no longer ago than this answers without the network, even if it is not fresh: so that the same request is not sent twice
+    /// within a chosen time.
+    ///
+    /// Counted from when its answer came, not by its `Age`. What forbids the use without validation is honoured (`no-cache`, `must-revalidate`, an invalidation, the
+    /// request's own `no-cache`, `max-age` and `min-fresh`, an operator's budget), and who asks the network alone
+    /// (``CacheRequest/Preference/networkOnly``) has the network.
+    public var reuseWithin: Duration? {
+        get { rare?.reuseWithin }
+        set { setRare(\.reuseWithin, newValue) }
     }
 
     /// Sets a part; what is not there is not made for nothing.

@@ -11,6 +11,10 @@ public struct CacheRequest: Sendable {
         case standard
         /// Whatever is stored answers at once, however stale (unless its own directives forbid that); the network only on a miss.
         case storedFirst
+        /// As ``storedFirst``, and where what answers is stale the origin is asked behind it, once for all callers: the next one has something newer.
+        ///
+        /// In the mode `preferStored`, and for an origin that counts as away, it is ``storedFirst``.
+        case staleWhileRevalidate
         /// Only the store may answer, however stale.
         case storedOnly
         /// The origin is always asked (with the stored validators); what is stored answers when it cannot be reached.
@@ -73,7 +77,10 @@ public struct CacheRequest: Sendable {
         init(_ parts: RareParts) { self.parts = parts }
     }
 
-    /// What few requests have, behind one reference: those that have none of it are copied as if it did not exist.
+    /// What few requests have, behind one reference, so that the others are copied as if it did not exist: whether there is any of it.
+    var hasRareParts: Bool { boxed != nil }
+
+    /// These.
     var rare: RareParts? {
         get { boxed?.parts }
         set { boxed = newValue.map(Boxed.init) }

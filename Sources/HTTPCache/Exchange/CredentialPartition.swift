@@ -31,6 +31,7 @@ struct CredentialPartition: Sendable {
 
     /// - Parameter ignored: fields that make no principal.
     func partition(of request: CacheRequest, ignoring ignored: Set<HTTPField.Name> = []) -> CacheKey.Partition {
+        if let secrets = request.secrets { return partition(of: request, secrets, ignoring: ignored) }
         if let principal = request.principal { return .principal(principal) }
         guard Self.hasCredentials(request.head.headerFields, ignoring: ignored) else { return .shared }
         var hmac = HMAC<SHA256>(key: secret)
@@ -40,7 +41,35 @@ struct CredentialPartition: Sendable {
         return .credentials(Array(hmac.finalize()))
     }
 
+    /// The same where a caller says what else is a credential.
+    private func partition(
+        of request: CacheRequest,
+        _ secrets: RequestSecrets,
+        ignoring ignored: Set<HTTPField.Name>
+    ) -> CacheKey.Partition {
+        let withheld = TargetURI(request: request.head).map(secrets.withheld(from:))
+        let pieces = withheld?.pieces ?? []
+        // What hides behind a secret is in no key, so that one more has to be told apart by it.
+        let principal = request.principal
+        if let principal, withheld?.isAmbiguous != true { return .principal(principal) }
+        let fields = request.head.headerFields.filter {
+            (Self.isCredential($0) || secrets.fields.contains($0.name)) && !ignored.contains($0.name)
+        }
+        if fields.isEmpty, pieces.isEmpty { return .shared }
+        var hmac = HMAC<SHA256>(key: secret)
+        for field in fields { hmac.update(field) }
+        if !pieces.isEmpty {
+            // No field of a request has a name like this, so that no fields ever lead here.
+            hmac.updateWithLengthPrefix(Array("secret parameters".utf8))
+            hmac.updateWithLengthPrefix(Array((principal.map { "principal " + $0 } ?? "").utf8))
+            for piece in pieces { hmac.updateWithLengthPrefix(piece) }
+        }
+        return .credentials(Array(hmac.finalize()))
+    }
+
     /// The key of a request for which no rule says anything.
+    ///
+    /// - Parameter target: as it is keyed.
     func key(for request: CacheRequest, target: TargetURI) -> CacheKey {
         CacheKey(
             partition: partition(of: request),
@@ -75,15 +104,24 @@ struct CredentialPartition: Sendable {
     /// The request as variants are selected by it: with credentials replaced by their HMACs, because `Vary: Cookie` has selecting fields
     /// stored with the response. RFC 9111 §4.1
     ///
-    /// - Parameter principal: the field by which a rule tells principals, which is as good as a credential.
-    func selecting(_ request: HTTPRequest, principal: HTTPField.Name? = nil) -> HTTPRequest {
+    /// - Parameters:
+    ///   - principal: the field by which a rule tells principals, which is as good as a credential.
+    ///   - secrets: what a caller says is one.
+    func selecting(
+        _ request: HTTPRequest,
+        principal: HTTPField.Name? = nil,
+        secrets: RequestSecrets? = nil
+    ) -> HTTPRequest {
         guard
             Self.hasCredentials(request.headerFields) || principal.map({ request.headerFields.contains($0) }) == true
+                || secrets?.fields.contains(where: { request.headerFields.contains($0) }) == true
         else { return request }
         var request = request
         request.headerFields = HTTPFields(
             request.headerFields.map { field in
-                guard Self.isCredential(field) || field.name == principal else { return field }
+                guard
+                    Self.isCredential(field) || field.name == principal || secrets?.fields.contains(field.name) == true
+                else { return field }
                 var hmac = HMAC<SHA256>(key: secret)
                 hmac.update(field)
                 let digits = hmac.finalize().map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }

@@ -155,7 +155,7 @@ struct Exchange {
             mayReuse: machine.mayReuse
         ) {
         case .lookAgain: return nil
-        case .closed: throw ExchangeError.shutDown(request.head)
+        case .closed: throw ExchangeError.shutDown(request)
         case .lead(let fill):
             // The answer ends the probing, and must not end itself with it.
             if request.isProbe { fill.keepGoing() }
@@ -168,7 +168,7 @@ struct Exchange {
 
     private func fetchAlone(_ fetcher: Fetcher) async throws -> CacheResponse {
         guard let fill = engine.fills.admitAlone(key, fence: fetcher.fence) else {
-            throw ExchangeError.shutDown(request.head)
+            throw ExchangeError.shutDown(request)
         }
         if request.isProbe { fill.keepGoing() }
         fill.start { await fetcher.run($0) }
@@ -191,7 +191,7 @@ struct Exchange {
             try Task.checkCancellation()
             // Cancelled by others before this caller joined: that is not this caller's end.
             if error is CancellationError, isCollapsed { return try await fetchAlone(fetcher) }
-            if error is CancellationError { throw ExchangeError.shutDown(request.head) }
+            if error is CancellationError { throw ExchangeError.shutDown(request) }
             return try await originFailed(error)
         }
         var outcome = CacheOutcome(forward: fetcher.fetch.reason, isCollapsed: isCollapsed)

@@ -43,10 +43,12 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
         self.cause = cause
     }
 
-    static func invalidTarget(_ request: HTTPRequest) -> ExchangeError {
-        ExchangeError(
+    static func invalidTarget(_ request: CacheRequest) -> ExchangeError {
+        // Which part of it is a parameter nobody knows where it is no target.
+        let path = request.secrets == nil ? request.head.path ?? "" : ""
+        return ExchangeError(
             code: .invalidTarget,
-            message: "'\(Redaction.uriText(request.origin + (request.path ?? "")))' is no http or https target.",
+            message: "'\(Redaction.uriText(request.head.origin + path))' is no http or https target.",
             status: 400,
             outcome: CacheOutcome()
         )
@@ -63,7 +65,7 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
         )
     }
 
-    static func shutDown(_ request: HTTPRequest) -> ExchangeError {
+    static func shutDown(_ request: CacheRequest) -> ExchangeError {
         ExchangeError(
             code: .shutDown,
             message: "The cache is shut down; '\(request.redactedTarget)' was not answered.",
@@ -73,15 +75,15 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
     }
 
     static func overloaded(
-        _ request: HTTPRequest,
+        _ request: CacheRequest,
         _ overload: OriginRegistry.Overload,
         _ options: EngineOptions
     ) -> ExchangeError {
         let why =
             switch overload {
-            case .full: "\(options.waitingLimit) requests wait for '\(request.origin)' already"
+            case .full: "\(options.waitingLimit) requests wait for '\(request.head.origin)' already"
             case .waited(let limit):
-                "none of the \(options.inFlightLimit) requests under way to '\(request.origin)' ended within \(limit)"
+                "none of the \(options.inFlightLimit) requests under way to '\(request.head.origin)' ended within \(limit)"
             }
         return ExchangeError(
             code: .overloaded,

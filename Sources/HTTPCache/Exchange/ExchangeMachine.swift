@@ -39,6 +39,9 @@ package struct ExchangeMachine: Sendable {
 
     private let request: HTTPRequest
     private let selecting: HTTPRequest
+    private let secrets: RequestSecrets?
+    /// Milliseconds.
+    private let reuseWithin: Int64?
     /// The caller's, bounded by the mode.
     let preference: CacheRequest.Preference
     let mode: OfflineMode
@@ -64,6 +67,8 @@ package struct ExchangeMachine: Sendable {
     ) {
         self.request = request.head
         self.selecting = selecting
+        self.secrets = request.secrets
+        self.reuseWithin = request.reuseWithin?.clampedMilliseconds
         self.preference = Self.bounded(request.preference, by: mode)
         self.mode = mode
         self.policy = policy
@@ -79,7 +84,8 @@ package struct ExchangeMachine: Sendable {
     ) -> CacheRequest.Preference {
         switch (mode, preference) {
         case (.offline, _): .storedOnly
-        case (.preferStored, .standard), (.preferStored, .networkFirst): .storedFirst
+        case (.preferStored, .standard), (.preferStored, .networkFirst), (.preferStored, .staleWhileRevalidate):
+            .storedFirst
         default: preference
         }
     }
@@ -100,6 +106,7 @@ package struct ExchangeMachine: Sendable {
         }
         let reuse = policy.reuse(of: stored.head, for: request, at: now)
         selected = (stored, reuse)
+        if let recent = recent(stored, reuse) { return .serve(recent) }
         switch preference {
         case .standard:
             switch reuse.decision {
@@ -117,8 +124,14 @@ package struct ExchangeMachine: Sendable {
                 return policy.isOnlyIfCached(request)
                     ? .refuse(notStored()) : .fetch(validation(of: stored, reason: reason.forwardReason))
             }
-        case .storedFirst, .storedOnly:
-            if let usable = usableWithoutOrigin(stored, reuse) { return .serve(usable) }
+        case .storedFirst, .staleWhileRevalidate, .storedOnly:
+            if var usable = usableWithoutOrigin(stored, reuse) {
+                if preference == .staleWhileRevalidate {
+                    usable.isToBeRefreshed = reuse.decision == .fresh ? isToBeRefreshed(stored, reuse) : true
+                    if reuse.decision != .fresh { usable.outcome.detail = .staleWhileRevalidate }
+                }
+                return .serve(usable)
+            }
             guard preference == .storedOnly || policy.isOnlyIfCached(request) else {
                 return .fetch(validation(of: stored, reason: .stale))
             }
@@ -128,6 +141,26 @@ package struct ExchangeMachine: Sendable {
             return policy.isOnlyIfCached(request)
                 ? .refuse(notStored()) : .fetch(validation(of: stored, reason: .request))
         }
+    }
+
+    /// A stored response that came, or was validated, so lately that the caller wants no other, fresh or not: unless something asks for validation before use.
+    private func recent(_ stored: StoredResponse, _ reuse: Reuse) -> Serve? {
+        guard let reuseWithin, preference != .networkOnly, preference != .storedOnly, stored.head.status.code < 400,
+            // A clock that was set back makes nothing recent for ever.
+            reuseWithin >= 0, now.milliseconds(since: stored.head.responseTime).magnitude <= reuseWithin.magnitude
+        else { return nil }
+        switch reuse.decision {
+        case .fresh where !asksOriginFirst: return nil
+        case .fresh, .staleAllowed, .staleWhileRevalidate: break
+        case .validate(.stale):
+            guard reuse.staleUse(isOffline: false) == .allowed, reuse.liftedDirective == nil,
+                !policy.asksForValidation(request, at: reuse.freshness.age.milliseconds)
+            else { return nil }
+        case .validate: return nil
+        }
+        var served = serve(stored, reuse)
+        served.outcome.detail = .recent
+        return served
     }
 
     /// Those whose status is stored by what the rules say now.
@@ -434,7 +467,7 @@ package struct ExchangeMachine: Sendable {
         let why = mode == .offline ? "the mode is 'offline'" : "only the store was asked"
         return ExchangeError(
             code: .offlineMiss,
-            message: "Nothing usable is stored for '\(request.redactedTarget)', and \(why). "
+            message: "Nothing usable is stored for '\(request.redactedTarget(secrets))', and \(why). "
                 + "Fetch it once while the origin can be reached.",
             status: 504,
             outcome: CacheOutcome(forward: reason, detail: mode == .offline ? .offline : nil)
@@ -449,7 +482,7 @@ package struct ExchangeMachine: Sendable {
         return ExchangeError(
             code: .staleForbidden,
             message:
-                "The stored response for '\(request.redactedTarget)' may not be used without validation "
+                "The stored response for '\(request.redactedTarget(secrets))' may not be used without validation "
                 + "(\(why)), "
                 + "and the origin \(cause == nil ? "may not be asked" : "could not be reached").",
             status: 504,
@@ -479,7 +512,4 @@ extension Freshness {
 extension HTTPRequest {
     /// Scheme and authority, for messages.
     var origin: String { "\(scheme ?? "?")://\(authority ?? "?")" }
-
-    /// Target URI for messages, secrets redacted.
-    var redactedTarget: String { TargetURI(request: self)?.redacted ?? origin }
 }

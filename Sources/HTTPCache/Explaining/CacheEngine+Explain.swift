@@ -17,7 +17,7 @@ extension CacheEngine {
     /// - Throws: ``ExchangeError`` for a target that is none, `CancellationError`.
     @concurrent
     public func explain(_ request: CacheRequest, at instant: Timestamp? = nil) async throws -> Explanation {
-        guard let prepared = prepare(request) else { throw ExchangeError.invalidTarget(request.head) }
+        guard let prepared = prepare(request) else { throw ExchangeError.invalidTarget(request) }
         let now = instant ?? clock.now()
         guard let key = prepared.key else { return explainForwarding(of: prepared, at: now) }
         let exchange = Exchange(engine: self, prepared: prepared, key: key, now: now)
@@ -29,6 +29,10 @@ extension CacheEngine {
 
     /// Which rules decided what for a request and the stored response that counts.
     func decisions(for prepared: PreparedRequest, _ stored: StoredResponse?) -> [RuleDecision] {
-        rules?.decisions(for: prepared.presented.head, contentType: stored?.head.fields[.contentType]) ?? []
+        let found =
+            rules?.decisions(for: prepared.presented.ruledHead, contentType: stored?.head.fields[.contentType]) ?? []
+        guard let own = prepared.presented.overrides?.decisions, !own.isEmpty else { return found }
+        let settings = Set(own.map(\.setting))
+        return own + found.filter { !settings.contains($0.setting) }
     }
 }

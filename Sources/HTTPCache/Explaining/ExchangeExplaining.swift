@@ -113,6 +113,16 @@ struct ExchangeExplaining {
             let share =
                 rules.map { $0.settings(for: stored.head.fields).eagerRefresh.resolved(foresight.eagerRefresh) }
                 ?? foresight.eagerRefresh
+            if let limit = exchange.request.reuseWithin?.clampedMilliseconds {
+                let received = stored.head.responseTime
+                points.append(TurningPoint(ending: "reuse-within", instant: received.adding(milliseconds: -limit)))
+                points.append(
+                    TurningPoint(
+                        ending: "reuse-within",
+                        instant: received.adding(milliseconds: limit).adding(milliseconds: 1)
+                    )
+                )
+            }
             if let share, let point = policy.turningPoint(of: stored.head, after: share) { points.append(point) }
         }
         if let until = engine.throttle.peek(exchange.key, at: start)?.until {
@@ -206,6 +216,7 @@ struct ExchangeExplaining {
         if lines.isEmpty { return nil }
         // What tells principals apart is as good as a credential.
         if name == exchange.prepared.settings?.principal?.field?.canonicalName { return Redaction.placeholder }
+        if exchange.request.secretFields.contains(where: { $0.canonicalName == name }) { return Redaction.placeholder }
         return lines.map(\.value).joined(separator: ", ")
     }
 }

@@ -14,20 +14,22 @@ extension Explanation.Request {
     init(_ prepared: PreparedRequest, counting names: Set<String>, _ decisions: [RuleDecision]) {
         let head = prepared.presented.head
         let principal = prepared.settings?.principal?.field
+        let secrets = prepared.presented.secretFields
         let counting = HTTPFields(
             head.headerFields.filter {
                 let name = $0.name.canonicalName
                 return Self.countingNames.contains(name) || names.contains(name) || $0.name == principal
-                    || CredentialPartition.isCredential($0)
+                    || CredentialPartition.isCredential($0) || secrets.contains($0.name)
             }
         )
         self.init(
             method: head.method.rawValue,
-            target: prepared.presentedTarget.redacted,
-            sentTarget: prepared.target.redacted,
+            target: prepared.shownTarget.redacted,
+            sentTarget: prepared.shownSentTarget.redacted,
             fields: redactedFields(counting).map { field in
                 // What tells principals apart is as good as a credential.
-                let value = field.name == principal ? Redaction.placeholder : field.value
+                let isHidden = field.name == principal || secrets.contains(field.name)
+                let value = isHidden ? Redaction.placeholder : field.value
                 return Explanation.Field(name: field.name.rawName, value: value)
             },
             changes: prepared.changes.map { Explanation.RequestChange($0, decisions) }

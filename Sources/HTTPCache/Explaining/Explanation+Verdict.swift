@@ -21,6 +21,8 @@ extension Explanation {
             /// The request's `max-stale`, or the caller, allows what is stale.
             case maxStale = "max-stale"
             case staleWhileRevalidate = "stale-while-revalidate"
+            /// It came or was validated within the time for which the caller wants no other.
+            case recent
             case staleIfError = "stale-if-error"
             /// What is stored goes before the origin: by mode, rule, or the caller's preference.
             case storedFirst = "stored-first"

@@ -23,6 +23,8 @@ extension PreparedRequest.Change {
             ("ignore.fields", "field '\(name.rawName)' is sent, and makes no difference to what is looked up")
         case .normalizedAcceptEncoding(let value):
             ("normalize.accept-encoding", "'Accept-Encoding' counts and is sent as '\(value)'")
+        case .secretParameter(let name):
+            ("secret", "parameter '\(name)' is sent, and counts as a credential: it is not in the key's target")
         case .keyedContent: ("store.content", "the content is part of the key")
         case .principal(.field(let name)):
             ("store.per", "stored for its principal alone, whom the field '\(name.rawName)' tells")

@@ -101,6 +101,9 @@ extension Foresight.Outcome {
         case .asked: return cacheOutcome.isHit ? .unreachable : .staleIfError
         case .lookedUp: break
         }
+        if cacheOutcome.detail == .recent { return .recent }
+        // The caller's word goes further than the response's.
+        if preference == .staleWhileRevalidate, considered?.reuse.decision != .fresh { return .storedFirst }
         return switch considered?.reuse.decision {
         case .fresh: .fresh
         case .staleAllowed: .maxStale

@@ -32,6 +32,8 @@ extension Foresight.Outcome {
         case .staleWhileRevalidate:
             return "\(state), which 'stale-while-revalidate' allows\(wording.rule(of: ["stale.while-revalidate"]))"
                 + (isRefreshed ? ", and renewed in the background" : "")
+        case .recent:
+            return "\(state), because it came or was validated within the time for which the caller wants no other"
         case .staleIfError:
             let isRules = considered.map { wording.coversErrors($0.stored.head, $0.reuse.freshness) } ?? false
             let why = isRules ? "'stale.on-error'\(wording.rule(of: ["stale.on-error"]))" : "'stale-if-error'"
@@ -43,6 +45,7 @@ extension Foresight.Outcome {
         case .storedOnly: return "\(state), because only the store may answer"
         default:
             return "\(state), because " + (mode == .preferStored ? wording.mode(mode) : "the caller prefers it")
+                + (isRefreshed ? ", and renewed in the background" : "")
         }
     }
 
@@ -99,7 +102,7 @@ extension Foresight.Outcome {
 
     /// Why what is stored does not go before the origin where the mode or the caller wants that.
     private func whyNotFirst(_ stored: StoredResponse, _ reuse: Reuse, _ wording: Wording) -> String {
-        guard preference == .storedFirst else { return "" }
+        guard preference == .storedFirst || preference == .staleWhileRevalidate else { return "" }
         if case .forbidden(let name) = reuse.staleUse(isOffline: mode == .offline) {
             return ", and \(wording.prohibition(name))"
         }

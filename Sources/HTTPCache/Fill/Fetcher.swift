@@ -43,7 +43,7 @@ struct Fetcher: Sendable {
             try await fetch(fill, origin)
         } catch let overload as OriginRegistry.Overload {
             engine.fills.detach(fill, key)
-            fill.publish(.failed(ExchangeError.overloaded(request.head, overload, engine.options)))
+            fill.publish(.failed(ExchangeError.overloaded(request, overload, engine.options)))
         } catch {
             engine.fills.detach(fill, key)
             fill.publish(.failed(Task.isCancelled ? CancellationError() : error))
@@ -84,7 +84,7 @@ struct Fetcher: Sendable {
         } else {
             engine.throttle.clear(key)
         }
-        let context = FillContext(
+        var context = FillContext(
             presented: request,
             selecting: selecting,
             key: key,
@@ -100,6 +100,10 @@ struct Fetcher: Sendable {
             policy: policy,
             options: engine.options
         )
+        if let secrets = request.secrets {
+            context.hasSecrets = secrets.areIn(request.head, ignoring: prepared.settings?.ignoredFields ?? [])
+            context.secretValues = secrets.values(in: request.head)
+        }
         switch context.decide(response.head, at: responseTime) {
         case .freshen(let stored, let head):
             // An answer from before this one must not take the place of what it confirms.

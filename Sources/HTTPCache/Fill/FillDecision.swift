@@ -46,6 +46,10 @@ package struct FillContext: Sendable {
     package var requestTime: Timestamp
     package var policy: CachePolicy
     package var options = EngineOptions()
+    /// Secrets of the request that nothing stored may show.
+    package var secretValues: [String] = []
+    /// It has some.
+    package var hasSecrets = false
 
     package func decide(_ response: HTTPResponse, at responseTime: Timestamp) -> FillDecision {
         // The rest was asked for, and the whole came: the representation has changed.
@@ -118,17 +122,24 @@ package struct FillContext: Sendable {
     }
 
     private var hasCredentials: Bool {
-        isPerPrincipal || presented.principal != nil
+        isPerPrincipal || presented.principal != nil || hasSecrets
             || CredentialPartition.hasCredentials(
                 presented.head.headerFields,
                 ignoring: rules?.settings.ignoredFields ?? []
             )
     }
 
+    /// Whether a response repeats a secret of the request: a redirection to where it came from, say.
+    private func showsSecrets(_ fields: HTTPFields) -> Bool {
+        guard !secretValues.isEmpty else { return false }
+        return fields.contains { field in secretValues.contains { field.value.contains($0) } }
+    }
+
     /// For whom a stored response may be kept under the fields that a 304 or a HEAD gave it. RFC 9111 §3, §4.3.4
     ///
     /// "No part of the response" is what `no-store` lets be stored, and `private` in a shared cache.
     private func audience(of head: StoredResponseHead) -> Storability {
+        if showsSecrets(head.fields) { return .forbidden(.authorization) }
         var request = presented.head
         if request.method == .head { request.method = .get }
         let status: HTTPResponse.Status = head.status == .partialContent ? .ok : head.status
@@ -152,6 +163,7 @@ package struct FillContext: Sendable {
     }
 
     private func storability(of response: HTTPResponse) -> Storability {
+        if showsSecrets(response.headerFields) { return .forbidden(.authorization) }
         let hasExplicitExpiry = explicitExpiry(at: requestTime) != nil && response.status.kind == .successful
         if response.status == .partialContent {
             return policy.partialStorability(

@@ -18,7 +18,11 @@ extension CacheEngine {
                 span.attributes["http.request.method"] = request.head.method.rawValue
                 span.attributes["server.address"] = origin.host
                 span.attributes["server.port"] = Int(origin.port)
-                let response = try await timed(request, within: prepared.hardTimeout(options))
+                let response: TransportResponse
+                do { response = try await timed(request, within: prepared.hardTimeout(options)) } catch {
+                    // Here, because a span records what is thrown in it.
+                    throw prepared.request.secrets?.redacted(error, of: request.head) ?? error
+                }
                 span.attributes["http.response.status_code"] = response.head.status.code
                 return response
             }

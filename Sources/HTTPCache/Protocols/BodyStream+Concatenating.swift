@@ -2,7 +2,7 @@ import NIOCore
 
 extension BodyStream {
     /// A part of a body that is put together.
-    enum Part: Sendable {
+    package enum Part: Sendable {
         case buffer([UInt8])
         case stream(BodyStream)
     }
@@ -10,7 +10,7 @@ extension BodyStream {
     /// One part after the other, each begun when the one before it has been read.
     ///
     /// - Parameter length: octets in all of them.
-    static func concatenating(_ parts: [Part], length: Int64?) -> BodyStream {
+    package static func concatenating(_ parts: [Part], length: Int64?) -> BodyStream {
         BodyStream(length: length) {
             var rest = parts[...]
             var current: AsyncIterator?

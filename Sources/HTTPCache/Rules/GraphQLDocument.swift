@@ -1,5 +1,5 @@
 /// What an operation of GraphQL does. GraphQL §2.3
-enum GraphQLOperation: Sendable, Hashable {
+package enum GraphQLOperationType: Sendable, Hashable {
     case query
     case mutation
     case subscription
@@ -9,7 +9,7 @@ enum GraphQLOperation: Sendable, Hashable {
 ///
 /// It reads no more than it needs to: definitions and their names, and past everything in brackets. What it cannot read, and what holds anything but operations and fragments, is
 /// nothing: then the request is forwarded as any other, which is right for all of them.
-struct GraphQLDocument {
+package struct GraphQLDocument {
     private enum Token: Hashable {
         case name(String)
         case punctuator(UInt8)
@@ -30,9 +30,9 @@ struct GraphQLDocument {
     ///
     /// - Parameter name: of the operation; `nil` where the document has only one.
     /// - Returns: `nil` where the document cannot be read, or there is no such operation or more than one.
-    static func operation(in text: String, named name: String?) -> GraphQLOperation? {
+    package static func operation(in text: String, named name: String?) -> GraphQLOperationType? {
         var document = GraphQLDocument(text)
-        var found: [GraphQLOperation] = []
+        var found: [GraphQLOperationType] = []
         while true {
             guard let token = document.next() else { return nil }
             switch token {
@@ -52,8 +52,8 @@ struct GraphQLDocument {
     }
 
     /// The rest of a definition that begins with a keyword; without a type where it is a fragment, `nil` where it is anything else.
-    private mutating func definition(_ keyword: String) -> (type: GraphQLOperation?, name: String?)? {
-        let type: GraphQLOperation?
+    private mutating func definition(_ keyword: String) -> (type: GraphQLOperationType?, name: String?)? {
+        let type: GraphQLOperationType?
         switch keyword {
         case "query": type = .query
         case "mutation": type = .mutation

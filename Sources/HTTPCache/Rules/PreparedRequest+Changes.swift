@@ -18,6 +18,8 @@ extension PreparedRequest {
         case ignoredField(HTTPField.Name)
         /// `Accept-Encoding` is keyed and sent with this value.
         case normalizedAcceptEncoding(String)
+        /// A parameter is sent, and counts as a credential: it is not in the key's target. Its decoded name.
+        case secretParameter(String)
         /// The content of a POST is in the key.
         case keyedContent
         /// It is stored for its principal alone, whom this tells.
@@ -30,11 +32,13 @@ extension PreparedRequest {
 
     /// What the rules did to the request, in the order in which it was done. For people: it is found out anew each time.
     package var changes: [Change] {
-        guard let rules else { return [] }
+        let secret = (request.secrets?.withheld(from: target).names ?? []).map(Change.secretParameter)
+        guard let rules else { return secret }
         let settings = rules.settings
         let before = presented.head.headerFields
         let after = request.head.headerFields
-        var changes = presentedTarget.droppedNames(rules.dropped).map(Change.droppedParameter)
+        let (presentedTarget, target) = (shownTarget, shownSentTarget)
+        var changes = secret + presentedTarget.droppedNames(rules.dropped).map(Change.droppedParameter)
         if settings.target.sortsParameters, presentedTarget.rewritten(dropping: rules.dropped) != target {
             changes.append(.sortedParameters)
         }

@@ -30,6 +30,12 @@ package struct PreparedRequest: Sendable {
     /// The target that is keyed: without parameters that make no difference.
     package var keyedTarget: TargetURI { rewritten?.keyed ?? presentedTarget }
 
+    /// The target as it came, without its secrets: for people, and for what is remembered.
+    package var shownTarget: TargetURI { presented.secrets?.withheld(from: presentedTarget).target ?? presentedTarget }
+
+    /// The target that is sent, likewise.
+    package var shownSentTarget: TargetURI { request.secrets?.withheld(from: target).target ?? target }
+
     /// As it came.
     package var presented: CacheRequest { original ?? request }
 
@@ -106,11 +112,13 @@ extension PreparedRequest {
     fileprivate init?(_ presented: CacheRequest, _ engine: CacheEngine) {
         guard let presentedTarget = TargetURI(request: presented.head) else { return nil }
         self.presentedTarget = presentedTarget
-        guard let rules = engine.rules?.rules(for: presented.head) else {
+        let secrets = presented.secrets
+        let withheld = secrets?.withheld(from: presentedTarget).target
+        guard let rules = engine.rules(for: presented) else {
             original = nil
             request = presented
             rules = nil
-            rewritten = nil
+            rewritten = withheld.map { (presentedTarget, $0) }
             isPerPrincipal = false
             policy = engine.policy
             mode = engine.mode
@@ -119,13 +127,13 @@ extension PreparedRequest {
                 selecting = presented.head
                 return
             }
-            key = engine.partitions.key(for: presented, target: presentedTarget)
-            selecting = engine.partitions.selecting(presented.head)
+            key = engine.partitions.key(for: presented, target: withheld ?? presentedTarget)
+            selecting = engine.partitions.selecting(presented.head, secrets: secrets)
             return
         }
         let settings = rules.settings
         let target = presentedTarget.rewritten(dropping: rules.dropped, sorting: settings.target.sortsParameters)
-        let keyedTarget = target.ignoring(rules.ignored)
+        let keyedTarget = (secrets?.withheld(from: target).target ?? target).ignoring(rules.ignored)
         rewritten = (target, keyedTarget)
         let request = Self.request(presented, settings, target: target == presentedTarget ? nil : target)
         self.request = request
@@ -155,7 +163,8 @@ extension PreparedRequest {
         )
         selecting = engine.partitions.selecting(
             request.head,
-            principal: isPerPrincipal ? settings.principal?.field : nil
+            principal: isPerPrincipal ? settings.principal?.field : nil,
+            secrets: secrets
         )
     }
 
@@ -196,35 +205,62 @@ extension PreparedRequest {
     }
 }
 
+extension CacheRequest {
+    /// The head as rules see it: without secret parameters.
+    var ruledHead: HTTPRequest {
+        guard let secrets, let target = TargetURI(request: head) else { return head }
+        var head = head
+        head.path = secrets.withheld(from: target).target.requestTarget
+        return head
+    }
+}
+
 extension CacheEngine {
     /// What a request is after its rules; `nil` where it names no `http` or `https` target.
     ///
     /// The one place where rules change a request: exchanges, keys, invalidation and those that explain them go through it.
     package func prepare(_ request: CacheRequest) -> PreparedRequest? { PreparedRequest(request, self) }
 
+    /// What holds for a request: what the rules say, with its own settings over it; `nil` without either.
+    func rules(for request: CacheRequest) -> RequestRules? {
+        guard request.hasRareParts else { return rules?.rules(for: request.head) }
+        let found = rules?.rules(for: request.ruledHead)
+        guard let override = request.overrides else { return found }
+        return overrides.rules(found ?? .none, override)
+    }
+
     /// The targets under which responses to requests for this target are stored: as it stands, and as the rules for each method that has stored responses change it.
     ///
     /// What is invalidated, or purged, is all of them. Without rules that is the target itself.
     ///
-    /// - Parameter request: one whose method counts too, whatever it is.
-    package func keyedTargets(of target: TargetURI, like request: HTTPRequest? = nil) -> [TargetURI] {
+    /// - Parameters:
+    ///   - request: one whose method counts too, whatever it is.
+    ///   - override: settings of a request's own that count beside the rules.
+    package func keyedTargets(
+        of target: TargetURI,
+        like request: HTTPRequest? = nil,
+        overriding override: (any SettingsOverriding)? = nil
+    ) -> [TargetURI] {
         var result = [target]
-        guard let rules else { return result }
+        guard rules != nil || override != nil else { return result }
         var methods: [HTTPRequest.Method] = [.get, .head, .post]
         if let query = HTTPRequest.Method(rawValue: "QUERY") { methods.append(query) }
         if let request, !methods.contains(request.method) { methods.append(request.method) }
         for method in methods {
-            let found = rules.rules(
-                for: HTTPRequest(
-                    method: method,
-                    scheme: target.scheme,
-                    authority: target.authority,
-                    path: target.requestTarget
-                )
+            let head = HTTPRequest(
+                method: method,
+                scheme: target.scheme,
+                authority: target.authority,
+                path: target.requestTarget
             )
-            let keyed = target.rewritten(dropping: found.dropped, sorting: found.settings.target.sortsParameters)
-                .ignoring(found.ignored)
-            if !result.contains(keyed) { result.append(keyed) }
+            let base = rules?.rules(for: head) ?? .none
+            var all = [base]
+            if let override { all.append(overrides.rules(base, override)) }
+            for found in all {
+                let keyed = target.rewritten(dropping: found.dropped, sorting: found.settings.target.sortsParameters)
+                    .ignoring(found.ignored)
+                if !result.contains(keyed) { result.append(keyed) }
+            }
         }
         return result
     }

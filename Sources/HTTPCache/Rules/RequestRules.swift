@@ -38,6 +38,14 @@ public final class RequestRules: PolicyOverriding {
     /// No rules.
     public static let none = RequestRules()
 
+    /// These with a request's own settings over them.
+    func overridden(by override: any SettingsOverriding) -> RequestRules {
+        guard let resolve else { return RequestRules(settings: settings.overridden(by: override)) }
+        return RequestRules(settings: settings.overridden(by: override)) { mediaType in
+            resolve(mediaType).overridden(by: override)
+        }
+    }
+
     /// What holds for a response.
     public func settings(forContentType contentType: String?) -> ExchangeSettings {
         guard let resolve else { return settings }
@@ -72,6 +80,19 @@ extension ExchangeSettings {
         guard !ignoredFields.isEmpty else { return self }
         var settings = self
         settings.overrides.ignoredFields.formUnion(ignoredFields.map(\.canonicalName))
+        return settings
+    }
+}
+
+extension ExchangeSettings {
+    /// These with a request's own over them.
+    fileprivate func overridden(by override: any SettingsOverriding) -> ExchangeSettings {
+        var settings = self
+        // They are put there again, in so far as they are still said.
+        settings.overrides.ignoredFields.subtract(ignoredFields.map(\.canonicalName))
+        override.apply(to: &settings)
+        // A mode bounds, and is never widened.
+        if let mode { settings.mode = OfflineMode.leastNetwork(mode, settings.mode) }
         return settings
     }
 }

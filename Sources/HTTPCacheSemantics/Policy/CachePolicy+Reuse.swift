@@ -93,6 +93,13 @@ extension CachePolicy {
         RequestDirectives(request.headerFields).onlyIfCached
     }
 
+    /// Whether a request by itself asks for validation of a stale response of this age in milliseconds, or for a fresher one: `no-cache`, `max-age`, `min-fresh`. RFC 9111 §5.2.1
+    package func asksForValidation(_ request: HTTPRequest, at age: Int64) -> Bool {
+        let wishes = RequestDirectives(request.headerFields)
+        if wishes.noCache || wishes.minFresh != nil { return true }
+        return wishes.maxAge.map { $0 == .zero || age > $0.milliseconds } ?? false
+    }
+
     /// What stands against stale use; the raw value is its name.
     private enum Prohibition: String {
         // Said in so many words: nothing lifts these.

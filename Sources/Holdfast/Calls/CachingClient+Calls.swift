@@ -37,28 +37,86 @@ extension CachingClient {
         _ call: Call<Value>,
         _ strategy: SingleValueStrategy
     ) async throws -> Delivery<Value> {
-        // Plugins may have to ask the network for what the request needs; what is stored must not wait for that.
-        if !plugins.and(call.options.plugins).preparing.isEmpty, strategy.looksIntoStoreFirst,
-            let stored = try await stored(call, try await prepare(call, for: .lookup))
-        {
-            return stored
-        }
+        var call = call
+        call.number = call.number ?? nextNumber()
+        call.softTimeout = strategy.softTimeout
+        let isReady = plugins.and(call.options.plugins).preparing.allSatisfy { $0.isReady }
+        if !isReady, let stored = try await storedAtOnce(call, strategy.preference) { return stored }
         let prepared: PreparedCall
         do {
-            prepared = try await prepare(call, for: .network)
+            prepared = try await prepare(call, for: .network, isReady ? nil : strategy.softTimeout)
         } catch {
             try Task.checkCancellation()
-            guard call.usesStore, strategy.preference != .networkOnly,
-                let stored = try? await stored(call, try await prepare(call, for: .lookup))
-            else { throw HoldfastError(error, target: "\(Swift.type(of: call.endpoint))") }
-            return stored
+            let error = HoldfastError(error, target: "\(Swift.type(of: call.endpoint))")
+            if let stored = try await stored(call, insteadOf: error, strategy.preference) { return stored }
+            // The time is limited only where something is stored.
+            guard error.code == .timeout, strategy.softTimeout != nil else { throw error }
+            return try await deliver(call, try await preparedForNetwork(call), strategy.preference)
         }
         return try await deliver(call, prepared, strategy.preference)
+    }
+
+    private func prepare<Value: Sendable>(
+        _ call: Call<Value>,
+        for purpose: CallInfo.Purpose,
+        _ limit: Duration?
+    ) async throws -> PreparedCall {
+        guard let limit else { return try await prepare(call, for: purpose) }
+        return try await within(limit, of: call) { try await self.prepare(call, for: purpose) }
+    }
+
+    /// What is stored, where the network will not be asked for it: plugins may have to wait for what a request needs, and what is stored must not wait for that.
+    private func storedAtOnce<Value: Sendable>(
+        _ call: Call<Value>,
+        _ preference: CacheRequest.Preference
+    ) async throws -> Delivery<Value>? {
+        var preference = preference
+        if mode == .preferStored, preference != .networkOnly { preference = .storedFirst }
+        guard call.usesStore, preference != .networkOnly, preference != .networkFirst else { return nil }
+        let prepared = try await prepare(call, for: .lookup)
+        // The request's own directives may want more than freshness. RFC 9111 §5.2.1
+        let isPlain = !prepared.request.head.headerFields.contains {
+            ["cache-control", "pragma"].contains($0.name.canonicalName)
+        }
+        guard preference != .standard || isPlain, let stored = try await stored(call, prepared) else { return nil }
+        guard stored.emission.isStale else { return stored }
+        switch preference {
+        case .standard: return stored.isReusable(call, at: clock.now()) ? stored : nil
+        case .staleWhileRevalidate:
+            // Once the request can be made, the engine does what it does without plugins.
+            Task {
+                guard var request = try? await prepare(call, for: .network).request else { return }
+                request.preference = .staleWhileRevalidate
+                _ = try? await engine.respond(to: request)
+            }
+            return stored
+        default: return stored
+        }
+    }
+
+    /// What is stored, where a request could not be made: it stands in as it does for an origin that cannot be reached. `nil` also where the request was refused its authentication, which is an answer.
+    private func stored<Value: Sendable>(
+        _ call: Call<Value>,
+        insteadOf error: HoldfastError,
+        _ preference: CacheRequest.Preference
+    ) async throws -> Delivery<Value>? {
+        guard call.usesStore, preference != .networkOnly, !error.isRefusedAuthentication else { return nil }
+        var stored: Delivery<Value>?
+        do {
+            stored = try await self.stored(call, try await prepare(call, for: .lookup))
+        } catch {
+            // The first failure is the one to be told.
+            try Task.checkCancellation()
+        }
+        stored?.emission.outcome.detail = .offline
+        return stored
     }
 
     /// The network's value; marked unchanged where it is the stored one, which is then not made again.
     func network<Value: Sendable>(_ call: Call<Value>, after stored: Delivery<Value>?) async throws -> Delivery<Value> {
         try await within(call.options.timeout ?? call.endpoint.timeout, of: call) {
+            var call = call
+            call.number = call.number ?? self.nextNumber()
             let prepared = try await self.preparedForNetwork(call)
             guard let stored else { return try await self.deliver(call, prepared, .networkOnly) }
             return try await self.converting(prepared) {
@@ -94,7 +152,14 @@ extension CachingClient {
         try await converting(prepared) {
             var request = prepared.request
             request.preference = preference
-            let response = try await respond(to: request, call, prepared)
+            let response: CacheResponse
+            do {
+                response = try await respond(to: request, call, prepared)
+            } catch let error as HoldfastError {
+                // The engine's errors are others: a plugin could not make the request anew.
+                guard let stored = try await stored(call, insteadOf: error, preference) else { throw error }
+                return stored
+            }
             return try await read(response, call, prepared, preference)
         }
     }
@@ -120,11 +185,17 @@ extension CachingClient {
         guard response.source == .network, !plugins.recovering.isEmpty,
             !prepared.reading.acceptedStatuses.contains(response.head.status)
         else { return response }
-        for plugin in plugins.recovering
-        where try await plugin.recover(from: response.head, to: request, for: prepared.reading.info) {
-            var again = try await prepare(call, for: .network, attempt: 1).request
-            again.preference = request.preference
-            return try await engine.respond(to: again)
+        do {
+            for plugin in plugins.recovering
+            where try await plugin.recover(from: response.head, to: request, for: prepared.reading.info) {
+                var again = try await prepare(call, for: .network, attempt: 1).request
+                again.preference = request.preference
+                again.ignoresStored = request.ignoresStored
+                return try await engine.respond(to: again)
+            }
+        } catch {
+            if error is CancellationError || error is ExchangeError { throw error }
+            throw HoldfastError(error, target: prepared.target)
         }
         return response
     }
@@ -142,11 +213,34 @@ extension CachingClient {
             return delivery
         } catch {
             try Task.checkCancellation()
+            if let registered = try await registeringQuery(call, prepared, after: error) { return registered }
             guard let other = try await retry(call, prepared, preference, after: error, from: response) else {
                 throw error
             }
             return other
         }
+    }
+
+    /// The answer to a persisted GraphQL query that the server did not know by its hash, and now does; `nil` where that was not what was wrong.
+    private func registeringQuery<Value: Sendable>(
+        _ call: Call<Value>,
+        _ prepared: PreparedCall,
+        after error: any Error
+    ) async throws -> Delivery<Value>? {
+        guard (error as? HoldfastError)?.graphQLErrors?.isPersistedQueryUnknown == true,
+            let registering = try call.endpoint.registeringRequest(
+                environment: configuration.environment,
+                defaults: configuration.defaults
+            )
+        else { return nil }
+        var request = prepared.request
+        request.head.method = registering.head.method
+        request.head.path = registering.head.path
+        request.head.headerFields[.contentType] = registering.head.headerFields[.contentType]
+        request.body = registering.body
+        request.keysContent = registering.keysContent
+        request.storage = registering.storage
+        return try await prepared.reading.read(try await engine.respond(to: request), call.interpret)
     }
 
     /// A second source after the first one's body failed: the store for the network, the network for the store.
@@ -180,11 +274,6 @@ extension CachingClient {
         fallback?.emission.outcome.detail = .offline
         return fallback
     }
-}
-
-extension SingleValueStrategy {
-    /// Whether what is stored answers whatever its age.
-    fileprivate var looksIntoStoreFirst: Bool { preference == .storedFirst }
 }
 
 extension Delivery {

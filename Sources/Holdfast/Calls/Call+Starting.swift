@@ -6,10 +6,10 @@ extension Call {
         EmissionStream { CallRun(self) }
     }
 
-    /// The emissions to one callback, a `Result` each: any number of successes, then at most one failure.
+    /// Starts, with the emissions to one callback, a `Result` each: any number of successes, then at most one failure.
     ///
     /// - Returns: the subscription. Letting go of it cancels the request.
-    public func request(
+    public func results(
         on executor: CallbackExecutor = .concurrent,
         _ onResult: @escaping @Sendable (Result<Emission<Value>, HoldfastError>) -> Void
     ) -> Subscription {

@@ -10,13 +10,20 @@
 /// statuses count. What is mapped and validated is so for the stored value and the network's alike.
 public struct Call<Value: Sendable>: Sendable {
     typealias Interpret = @Sendable (ContentReader) throws -> Value
+    typealias Judge = @Sendable (ResponseContent) throws -> Void
 
     let endpoint: any Endpoint
     var client: CachingClient?
     /// Whether what is stored is emitted first and what comes is stored.
     var usesStore = false
+    /// Counts the calls that were started; `nil` before that.
+    var number: UInt64?
+    /// How long the network is waited for where something is stored.
+    var softTimeout: Duration?
     /// See ``CallOptions``.
     public var options = CallOptions()
+    /// What the content is decoded as, where it is an envelope by its own type: that says what is not to be stored.
+    let judge: Judge?
     let interpret: Interpret
 
     init(
@@ -24,8 +31,10 @@ public struct Call<Value: Sendable>: Sendable {
         client: CachingClient? = nil,
         usesStore: Bool = false,
         options: CallOptions = CallOptions(),
+        judge: Judge?,
         interpret: @escaping Interpret
     ) {
+        self.judge = judge
         self.endpoint = endpoint
         self.client = client
         self.usesStore = usesStore
@@ -34,12 +43,16 @@ public struct Call<Value: Sendable>: Sendable {
     }
 
     /// The same call with another last step.
-    func interpreting<Other: Sendable>(_ interpret: @escaping Call<Other>.Interpret) -> Call<Other> {
+    func interpreting<Other: Sendable>(
+        judgedBy judge: Judge?,
+        _ interpret: @escaping Call<Other>.Interpret
+    ) -> Call<Other> {
         Call<Other>(
             endpoint: endpoint,
             client: client,
             usesStore: usesStore,
             options: options,
+            judge: judge,
             interpret: interpret
         )
     }
@@ -48,7 +61,32 @@ public struct Call<Value: Sendable>: Sendable {
 extension Call where Value: Decodable {
     /// A call whose value is the content decoded as `type`.
     init(_ endpoint: any Endpoint, as type: Value.Type, client: CachingClient? = nil, usesStore: Bool = false) {
-        self.init(endpoint: endpoint, client: client, usesStore: usesStore, interpret: { try $0.value(type) })
+        self.init(
+            endpoint: endpoint,
+            client: client,
+            usesStore: usesStore,
+            judge: type.judge,
+            interpret: { try $0.value(type) }
+        )
+    }
+}
+
+extension Decodable where Self: Sendable {
+    /// Refuses content that is an envelope by its own type, this one, and says failure; `nil` for types that are judged by the client's envelope.
+    ///
+    /// Content that is taken as the bytes it is, is judged by nothing: it may be an image.
+    static var judge: Call<Self>.Judge? {
+        guard ContentDecoding.isItsOwnJudge(self) || self is any EnvelopedContent.Type else { return nil }
+        return { content in
+            guard let type = Self.self as? any EnvelopedContent.Type else { return }
+            try content.decode(type).mustSucceed()
+        }
+    }
+}
+
+extension EnvelopedContent {
+    fileprivate func mustSucceed() throws {
+        _ = try validate()
     }
 }
 

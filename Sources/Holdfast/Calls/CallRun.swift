@@ -19,7 +19,7 @@ final class CallRun<Value: Sendable> {
         deinit { task.cancel() }
     }
 
-    private let call: Call<Value>
+    private var call: Call<Value>
     private var stage = Stage.beginning
     private var changes: AsyncStream<StoreChange>?
     private var client: CachingClient?
@@ -56,6 +56,7 @@ final class CallRun<Value: Sendable> {
     private func begin() async throws -> Emission<Value>? {
         let client = try call.on(optional: client).resolvedClient()
         self.client = client
+        call.number = call.number ?? client.nextNumber()
         let call = call
         guard call.usesStore else {
             stage = .ended

@@ -23,19 +23,25 @@ extension CachingClient {
     ) async throws -> PreparedCall {
         let (endpoint, options) = (call.endpoint, call.options)
         let plugins = plugins.and(options.plugins)
-        var request = try request(for: endpoint)
-        let secrets = configuration.defaults.secrets.union(endpoint.secrets)
+        var request = try request(for: endpoint, softTimeout: call.softTimeout)
+        let secrets = plugins.preparing.reduce(configuration.defaults.secrets.union(endpoint.secrets)) {
+            $0.union($1.secrets)
+        }
+        let mode = mode
         let info = CallInfo(
-            number: nextNumber(),
+            number: call.number ?? nextNumber(),
             endpoint: endpoint,
+            environment: configuration.environment,
             secrets: secrets,
             mode: mode,
-            purpose: purpose,
+            // Nothing is sent while it is declared offline, so nothing is to be got ready for that.
+            purpose: mode == .offline ? .lookup : purpose,
             attempt: attempt
         )
         for plugin in plugins.preparing {
             try await plugin.prepare(&request, for: info)
         }
+        if !plugins.preparing.isEmpty, !secrets.isEmpty { request.name(secrets) }
         if options.acceptsCompression ?? configuration.acceptsCompression { request.acceptCompression() }
         if !call.usesStore { request.storage = .never }
         request.reuseWithin = options.reuseWithin
@@ -47,14 +53,22 @@ extension CachingClient {
             body: request.body
         )
         if !context.isEmpty { request.context = context }
-        let reading = reading(of: endpoint, options, plugins.processing, info, target: request.target)
-        request.contentCheck = reading.check()
+        let reading = reading(
+            of: endpoint,
+            options,
+            plugins.processing,
+            info,
+            target: SecretRedaction(secrets).target(of: request.head)
+        )
+        request.contentCheck = reading.check(call.judge)
         return PreparedCall(request: request, reading: reading)
     }
 
     /// When a call's request is sent again: where it says so, does no harm, and has content that can be sent twice.
     func retryPolicy(of call: Call<some Sendable>, sending body: RequestBody?) -> RetryPolicy {
-        guard call.endpoint.isIdempotent, body?.isReplayable != false else { return .never }
+        guard call.endpoint.isIdempotent, body?.isInMemory != false || call.endpoint.task.isReadAgain else {
+            return .never
+        }
         return call.options.retry ?? call.endpoint.retry ?? configuration.retry
     }
 
@@ -81,7 +95,7 @@ extension CachingClient {
             decoding: decoding,
             acceptedStatuses: options.acceptedStatuses ?? endpoint.acceptedStatuses,
             maximumBodyBytes: options.maximumBodyBytes ?? endpoint.maximumBodyBytes ?? configuration.maximumBodyBytes,
-            checks: options.checks,
+            checks: endpoint.isGraphQL ? [GraphQLErrors.check] + options.checks : options.checks,
             processors: processors,
             info: info,
             // A decoder of one call is not known again, and what plugins do may differ each time.
@@ -99,7 +113,38 @@ extension CacheRequest {
         else { return }
         head.headerFields[.acceptEncoding] = ContentCoding.accepted
     }
+}
 
-    /// The target for messages, secrets redacted.
-    var target: String { TargetURI(request: head)?.redacted ?? "?" }
+extension Endpoint {
+    fileprivate var isGraphQL: Bool {
+        if case .graphQL = task { true } else { false }
+    }
+}
+
+extension HTTPTask {
+    /// Whether its content can be read again, though it is read while it is sent: files are opened anew.
+    fileprivate var isReadAgain: Bool {
+        switch self {
+        case .file, .multipart: true
+        case .plain, .parameters, .urlEncoded, .encodable, .data, .download, .graphQL: false
+        }
+    }
+}
+
+extension RequestBody {
+    /// Whether it can be sent again, whatever it is.
+    fileprivate var isInMemory: Bool {
+        if case .buffer = self { true } else { false }
+    }
+}
+
+extension GraphQLErrors {
+    @Sendable fileprivate static func check(_ content: ResponseContent) throws {
+        do {
+            try check(content.data)
+        } catch var error as HoldfastError {
+            error.status = content.head.status
+            throw error
+        }
+    }
 }

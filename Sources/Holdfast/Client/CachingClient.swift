@@ -95,6 +95,7 @@ public final class CachingClient: Sendable {
     private let onClose: @Sendable () async throws -> Void
     let plugins: PluginList
     let identities = DecodingIdentities()
+    private let overrides = RuleOverrides()
     let clock: any WallClock
     let sleeper: any Clock<Duration>
     private let lastNumber = Atomic<UInt64>(0)
@@ -144,7 +145,7 @@ public final class CachingClient: Sendable {
             store: store.responses,
             // Each attempt is seen by those who look on; the engine sees one exchange.
             transport: RetryingTransport(
-                base: ObservingTransport(base: ProgressTransport(base: transport)),
+                base: ObservingTransport(base: ProgressTransport(base: transport), clock: sleeper),
                 clock: clock,
                 sleeper: sleeper,
                 logger: logger
@@ -203,6 +204,9 @@ public final class CachingClient: Sendable {
         try await onClose()
     }
 
+    /// Fetches under way, those that nobody waits for included.
+    package var fillCount: Int { engine.fillCount }
+
     /// How much of the network may be used; counts from the next request on.
     public var mode: OfflineMode {
         get { engine.mode }
@@ -216,15 +220,36 @@ public final class CachingClient: Sendable {
         try await engine.respond(to: request)
     }
 
-    /// The request that an endpoint stands for, with this client's defaults.
+    /// The request that an endpoint stands for, with this client's defaults; plugins have not changed it.
     ///
-    /// - Throws: ``HoldfastError`` with code `invalidURL` or `encodingFailed`.
+    /// - Throws: ``HoldfastError`` with code `urlMissing`, `invalidURL`, `parametersMissing`, `encodingFailed` or `invalidRule`.
     public func request(for endpoint: any Endpoint) throws -> CacheRequest {
-        try endpoint.request(environment: configuration.environment, defaults: configuration.defaults)
+        try request(for: endpoint, softTimeout: nil)
+    }
+
+    /// - Parameter softTimeout: how long the network is waited for where something is stored.
+    func request(for endpoint: any Endpoint, softTimeout: Duration?) throws -> CacheRequest {
+        var request = try endpoint.request(environment: configuration.environment, defaults: configuration.defaults)
+        let secrets = configuration.defaults.secrets.union(endpoint.secrets)
+        if !secrets.isEmpty { request.name(secrets) }
+        if endpoint.rule != nil || softTimeout != nil {
+            var rule = endpoint.rule ?? RuleSettings()
+            if let softTimeout { rule.softTimeout = .on(softTimeout) }
+            request.overrides = try overrides.override(rule, of: endpoint)
+        }
+        return request
     }
 
     /// The number of the next call.
     func nextNumber() -> UInt64 {
         lastNumber.add(1, ordering: .relaxed).newValue
+    }
+}
+
+extension CacheRequest {
+    /// Says which of its parameters and fields are secrets, beside those that are named already.
+    mutating func name(_ secrets: Secrets) {
+        secretParameters.formUnion(secrets.parameters)
+        secretFields.formUnion(secrets.fields)
     }
 }

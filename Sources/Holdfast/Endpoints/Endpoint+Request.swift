@@ -1,61 +1,77 @@
 package import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
-import NIOCore
 
 extension Endpoint {
     /// The request this endpoint stands for.
     ///
-    /// - Parameter defaults: what the client adds to every request; the endpoint's own fields and parameters win.
-    /// - Throws: ``HoldfastError`` with code `invalidURL` or `encodingFailed`.
-    package func request(defaults: RequestDefaults) throws -> CacheRequest {
-        var query = defaults.parameters
+    /// - Parameters:
+    ///   - environment: the client's, for endpoints without a base URL of their own.
+    ///   - defaults: what the client adds to every request; the endpoint's own fields and parameters win.
+    /// - Throws: ``HoldfastError`` with code `urlMissing`, `invalidURL`, `parametersMissing` or `encodingFailed`.
+    package func request(
+        environment: ServerEnvironment? = nil,
+        defaults: RequestDefaults
+    ) throws -> CacheRequest {
+        try request(task, by: method, environment, defaults)
+    }
+
+    /// The request by which a server that did not know this endpoint's persisted query gets to know it, and answers it; `nil` where the endpoint's task is no persisted query.
+    ///
+    /// Its answer is not stored. It is for an answer with ``GraphQLErrors/isPersistedQueryUnknown``.
+    package func registeringRequest(
+        environment: ServerEnvironment? = nil,
+        defaults: RequestDefaults
+    ) throws -> CacheRequest? {
+        guard case .graphQL(let operation) = task, operation.form == .persisted else { return nil }
+        return try request(.graphQL(operation.registering), by: .post, environment, defaults)
+    }
+
+    private func request(
+        _ task: HTTPTask,
+        by method: HTTPRequest.Method,
+        _ environment: ServerEnvironment?,
+        _ defaults: RequestDefaults
+    ) throws -> CacheRequest {
+        let encoded = try task.encoded(for: method, defaults: defaults.parameters)
         var fields = defaults.fields
-        var content: (bytes: ByteBuffer, type: String)?
-        var urlEncoder = URLParameterEncoder()
-        switch task {
-        case .plain: break
-        case .parameters(let url, let body, let encoder, let bodyEncoder, let headers):
-            query = query.merging(url)
-            urlEncoder = encoder
-            for name in Set(headers.map(\.name)) { fields[fields: name] = headers[fields: name] }
-            if let body { content = (ByteBuffer(bytes: try bodyEncoder.encode(body)), bodyEncoder.contentType) }
-        case .encodable(let value): content = (ByteBuffer(bytes: try encodeSorted(value)), "application/json")
-        case .data(let data, let contentType): content = (ByteBuffer(bytes: data), contentType)
+        fields.replace(with: encoded.fields)
+        fields.replace(with: headers)
+        if let type = encoded.contentType, encoded.needsContentType || !fields.contains(.contentType) {
+            fields[.contentType] = type
         }
-        let ownFields = headers
-        for name in Set(ownFields.map(\.name)) { fields[fields: name] = ownFields[fields: name] }
-        if let content, !fields.contains(.contentType) { fields[.contentType] = content.type }
-        let target = try target(query: try urlEncoder.query(query))
-        let head = HTTPRequest(
-            method: method,
-            scheme: target.scheme,
-            authority: target.authority,
-            path: target.requestTarget,
-            headerFields: fields
-        )
+        if let types = encoded.accept, !fields.contains(.accept) { fields[.accept] = types }
+        let target = try target(in: environment, query: encoded.query)
+        var isStorable = encoded.isStorable
+        // What is read once is part of no key.
+        if case .stream? = encoded.content { isStorable = false }
         var keysContent = false
-        if case .expiring = storage { keysContent = method == .post }
+        if isStorable, case .expiring = storage { keysContent = method == .post }
         return CacheRequest(
-            head: head,
-            body: content.map { .buffer($0.bytes) },
+            head: HTTPRequest(
+                method: method,
+                scheme: target.scheme,
+                authority: target.authority,
+                path: target.requestTarget,
+                headerFields: fields
+            ),
+            body: encoded.content,
             principal: principal ?? defaults.principal,
-            storage: storage,
+            storage: isStorable ? storage : .never,
             keysContent: keysContent
         )
     }
 
-    private func target(query parameters: String) throws -> TargetURI {
-        let base: TargetURI
-        do {
-            base = try TargetURI(baseURL)
-        } catch {
+    private func target(in environment: ServerEnvironment?, query parameters: String) throws -> TargetURI {
+        let text = baseURL(in: environment)
+        guard !text.isEmpty else {
             throw HoldfastError(
-                code: .invalidURL,
-                message: "The base URL of '\(Self.self)' is no URL: \(error)",
-                cause: error
+                code: .urlMissing,
+                message:
+                    "The endpoint '\(typeName)' has no base URL\(environment.map { " in the environment '\($0.name)'" } ?? ""). Give it a 'baseURL', or the client's configuration an environment with one."
             )
         }
+        let base = try TargetURI(text, inMessages: "The base URL of '\(typeName)' is no URL")
         // A path has no fragment: a '#' in it is part of a name.
         let relative = path.split(separator: "#", omittingEmptySubsequences: false).joined(separator: "%23")
         let parts = relative.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
@@ -63,15 +79,22 @@ extension Endpoint {
         let hasQuery = base.query != nil || parts.count > 1 || !parameters.isEmpty
         let queries = [base.query ?? "", parts.count > 1 ? String(parts[1]) : "", parameters].filter { !$0.isEmpty }
         if hasQuery { whole += "?" + queries.joined(separator: "&") }
-        do {
-            return try TargetURI(whole)
-        } catch {
-            throw HoldfastError(
-                code: .invalidURL,
-                message: "The base URL '\(base.redacted)' and the path of '\(Self.self)' make no URL: \(error)",
-                cause: error
-            )
-        }
+        return try TargetURI(whole, inMessages: "The base URL and the path of '\(typeName)' make no URL")
+    }
+
+    /// The endpoint's type, for messages.
+    private var typeName: String {
+        if let erased = self as? AnyEndpoint { "\(type(of: erased.base))" } else { "\(Self.self)" }
+    }
+}
+
+extension HTTPFields {
+    /// Puts other fields in the place of those with the same names, in their order.
+    fileprivate mutating func replace(with others: HTTPFields) {
+        guard !others.isEmpty else { return }
+        let names = Set(others.map(\.name))
+        removeAll { names.contains($0.name) }
+        for field in others { append(field) }
     }
 }
 
@@ -81,5 +104,24 @@ extension String {
         if other.isEmpty { return self }
         let left = hasSuffix("/") ? String(dropLast()) : self
         return other.hasPrefix("/") ? left + other : left + "/" + other
+    }
+}
+
+extension TargetURI {
+    /// - Parameter what: the beginning of an error's message. The rest of it has no query: which of its values are secrets, an endpoint's author need not have said.
+    fileprivate init(_ text: String, inMessages what: String) throws {
+        do {
+            self = try TargetURI(text)
+        } catch let whole as TargetURIError {
+            var failure = HoldfastError(code: .invalidURL, message: what)
+            do {
+                let rest = try TargetURI(String(text.prefix { $0 != "?" })).redacted
+                failure.message += "; '\(rest)' is one without its query: \(whole.code)."
+            } catch {
+                failure.message += ": \(error)"
+                failure.cause = error
+            }
+            throw failure
+        }
     }
 }

@@ -102,8 +102,8 @@ extension Endpoint {
     public func baseURL(in environment: ServerEnvironment?) -> String {
         baseURL.isEmpty ? environment?.baseURL ?? "" : baseURL
     }
-    /// GET, or POST where the task is one that needs it.
-    public var method: HTTPRequest.Method { .get }
+    /// POST where the task has content, otherwise GET. A ``task`` that asks for the method needs one that is given.
+    public var method: HTTPRequest.Method { task.impliedMethod }
     /// No parameters, no content.
     public var task: HTTPTask { .plain }
     /// None.
@@ -114,6 +114,8 @@ extension Endpoint {
     public var secrets: Secrets { Secrets() }
     /// By method and task.
     public var isMutation: Bool {
+        // An operation is what its document says, however it is sent and whatever is to become of its answer.
+        if case .graphQL(let operation) = task { return operation.kind != .query }
         if case .expiring = storage { return false }
         switch method {
         case .get, .head, .options, .trace: return false

@@ -4,7 +4,7 @@ public import HTTPCache
 public struct CallInfo: Sendable {
     /// What a request is prepared for.
     public enum Purpose: Sendable, Hashable {
-        /// To look into the store only.
+        /// To look into the store only: also whatever is asked for while the mode is `offline`.
         case lookup
         /// To be sent, where the store does not answer.
         case network
@@ -14,7 +14,9 @@ public struct CallInfo: Sendable {
     public var number: UInt64
     /// What is asked for.
     public var endpoint: any Endpoint
-    /// What is a secret, the client's and the endpoint's.
+    /// The client's.
+    public var environment: ServerEnvironment?
+    /// What is a secret: the client's, the endpoint's and the plugins'.
     public var secrets: Secrets
     /// How much of the network may be used.
     public var mode: OfflineMode

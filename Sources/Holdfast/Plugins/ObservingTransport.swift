@@ -4,20 +4,52 @@ import HTTPTypes
 /// Tells the plugins of a call what goes out and what comes back.
 struct ObservingTransport: Transport {
     let base: any Transport
+    /// What durations are measured by.
+    let clock: any Clock<Duration>
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
         guard let context = request.context as? CallContext, !context.observers.isEmpty else {
             return try await base.send(request)
         }
+        let (observers, info) = (context.observers, context.info)
         let sent = SentRequest(head: request.head, body: context.body)
-        for observer in context.observers { observer.willSend(sent, for: context.info) }
-        let start = ContinuousClock.now
-        let result: Result<TransportResponse, any Error>
-        do { result = .success(try await base.send(request)) } catch { result = .failure(error) }
-        let duration = ContinuousClock.now - start
-        for observer in context.observers {
-            observer.didReceive(result.map(\.head), to: sent, for: context.info, after: duration)
+        for observer in observers { observer.willSend(sent, for: info) }
+        let elapsed = clock.stopwatch()
+        var response: TransportResponse
+        do {
+            response = try await base.send(request)
+        } catch {
+            let duration = elapsed()
+            for observer in observers { observer.didReceive(.failure(error), to: sent, for: info, after: duration) }
+            throw error
         }
-        return try result.get()
+        let (head, duration) = (response.head, elapsed())
+        for observer in observers { observer.didReceive(.success(head), to: sent, for: info, after: duration) }
+        let limit = observers.reduce(0) { max($0, $1.contentLimit) }
+        let watch = ContentWatch(limit: limit, elapsed: elapsed) { content in
+            for observer in observers {
+                observer.didEnd(content.cut(to: observer.contentLimit), of: head, to: sent, for: info)
+            }
+        }
+        response.body = watch.watching(response.body)
+        return response
+    }
+}
+
+extension ReceivedContent {
+    /// With no more of the content than somebody asked for.
+    fileprivate func cut(to limit: Int) -> ReceivedContent {
+        guard beginning.count > limit else { return self }
+        var content = self
+        content.beginning = Array(beginning.prefix(max(0, limit)))
+        return content
+    }
+}
+
+extension Clock where Duration == Swift.Duration {
+    /// Tells the time since now.
+    func stopwatch() -> @Sendable () -> Swift.Duration {
+        let start = now
+        return { start.duration(to: now) }
     }
 }

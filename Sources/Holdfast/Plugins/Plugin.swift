@@ -8,11 +8,11 @@ public import HTTPTypes
 /// | Protocol | Hook | When |
 /// |---|---|---|
 /// | ``PreparingPlugin`` | `prepare` changes the request | before it is looked up in the store and sent |
-/// | ``ObservingPlugin`` | `willSend`, `didReceive` look on | for each request that goes out on the wire, and its answer |
+/// | ``ObservingPlugin`` | `willSend`, `didReceive`, `didEnd` look on | for each request that goes out on the wire, and its answer |
 /// | ``RecoveringPlugin`` | `recover` may have the request made anew | when the origin refused it |
 /// | ``ProcessingPlugin`` | `process` changes the content | before it is validated and decoded, of the store and of the network alike |
 ///
-/// Several plugins run in the order in which they are given.
+/// Several plugins run in the order in which they are given, those of a call after the client's.
 public protocol Plugin: Sendable {}
 
 /// Changes requests: fields, a principal, a token.
@@ -20,8 +20,23 @@ public protocol PreparingPlugin: Plugin {
     /// Changes a request before it is looked up and sent; what it makes of it is what is keyed.
     ///
     /// It runs once for each lookup and for each request to the network. For ``CallInfo/Purpose/lookup`` it must not wait for the network: what is stored is to be had without it.
-    /// - Throws: whatever it cannot go on without. A value that is stored answers all the same where the strategy allows it.
+    /// - Throws: whatever it cannot go on without. Where it is ``HoldfastError`` with code `loginRequired` or `authenticationFailed`, the call fails with it; otherwise a value that is stored answers all the same where the
+    ///   strategy allows it.
     func prepare(_ request: inout CacheRequest, for call: CallInfo) async throws
+
+    /// What of that which it adds is a secret. Nothing unless told otherwise.
+    var secrets: Secrets { get }
+
+    /// Whether a request for the network is prepared without waiting for anything. Where it is not, the store is looked into before it is prepared, so that what is stored and fresh does not wait. `false` unless told
+    /// otherwise.
+    var isReady: Bool { get }
+}
+
+extension PreparingPlugin {
+    /// None.
+    public var secrets: Secrets { Secrets() }
+    /// Not known.
+    public var isReady: Bool { false }
 }
 
 /// Looks on while requests go out and answers come in. It changes nothing, and is not told of what the store answers.
@@ -39,6 +54,12 @@ public protocol ObservingPlugin: Plugin {
         for call: CallInfo,
         after duration: Duration
     )
+    /// The content of its answer came to its end, broke off, or was given up; once for each answer.
+    ///
+    /// Where the request's head was all that mattered, the engine gives the content up: a 304 that freshens, say.
+    func didEnd(_ content: ReceivedContent, of response: HTTPResponse, to request: SentRequest, for call: CallInfo)
+    /// Octets of content, from the beginning, that ``didEnd(_:of:to:for:)`` is told; they are kept in memory for it. 0 unless told otherwise.
+    var contentLimit: Int { get }
 }
 
 extension ObservingPlugin {
@@ -51,6 +72,15 @@ extension ObservingPlugin {
         for call: CallInfo,
         after duration: Duration
     ) {}
+    /// Nothing.
+    public func didEnd(
+        _ content: ReceivedContent,
+        of response: HTTPResponse,
+        to request: SentRequest,
+        for call: CallInfo
+    ) {}
+    /// None.
+    public var contentLimit: Int { 0 }
 }
 
 /// Changes what came, before it is validated and decoded.

@@ -25,9 +25,13 @@ struct ContentDecoding: Sendable {
         status: HTTPResponse.Status,
         target: String
     ) throws -> Value {
-        if let value = data as? Value { return value }
-        if let value = Content(data, decoding: self, status: status, target: target) as? Value { return value }
-        if let value = NoContent() as? Value {
+        if type == Data.self, let value = data as? Value { return value }
+        if type == Content.self,
+            let value = Content(data, decoding: self, status: status, target: target) as? Value
+        {
+            return value
+        }
+        if type == NoContent.self, let value = NoContent() as? Value {
             try checkEnvelope(data, status: status, target: target)
             return value
         }
@@ -65,6 +69,7 @@ struct ContentDecoding: Sendable {
     }
 
     /// Whether a type is content that comes in no envelope, whatever the client says: the bytes as they are, or an envelope by its own type.
+    /// Such content is not for ``checkEnvelope(_:status:target:)``.
     static func isItsOwnJudge(_ type: any Decodable.Type) -> Bool {
         type == Data.self || type is any EnvelopedContent.Type && !(type is any ClientsEnvelope.Type)
     }
@@ -79,14 +84,14 @@ extension ContentDecoding {
     }
 
     private func located<Value: Decodable>(_ type: Value.Type, in answer: Answer) throws -> Value {
+        // Without detours: most content is the value.
+        if envelope == nil, path.isEmpty { return try decoder.decode(type, from: answer.data) }
         if type is any ClientsEnvelope.Type {
             return try ReadingPlace.$current.withValue(ReadingPlace(envelope: envelope, path: path)) {
                 try decoder.decode(type, from: answer.data)
             }
         }
         guard let envelope, !(type is any EnvelopedContent.Type) else {
-            // Without detours: most content is the value.
-            if path.isEmpty { return try decoder.decode(type, from: answer.data) }
             return try ReadingPlace.$current.withValue(ReadingPlace(path: path)) {
                 try decoder.decode(Placed<Value>.self, from: answer.data).value
             }

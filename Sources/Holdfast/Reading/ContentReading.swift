@@ -69,13 +69,22 @@ struct ContentReading: Sendable {
         )
     }
 
-    /// What must be right before a response is stored: the validations and the envelope. `nil` where nothing asks for it.
-    func check() -> ContentCheck? {
-        guard !checks.isEmpty || decoding.envelope != nil || !acceptedStatuses.acceptsSuccess else { return nil }
+    /// What must be right before a response is stored: status, validations and envelope. `nil` where nothing asks for it.
+    ///
+    /// - Parameter judge: refuses what says failure by its own type.
+    func check(_ judge: (@Sendable (ResponseContent) throws -> Void)?) -> ContentCheck? {
+        guard !checks.isEmpty || decoding.envelope != nil || judge != nil || !acceptedStatuses.acceptsSuccess else {
+            return nil
+        }
         return ContentCheck(maximumBytes: maximumBodyBytes) { head, bytes in
             let reader = ContentReader(head: head, bytes: bytes, kept: nil, reading: self)
             try reader.look()
-            try decoding.checkEnvelope(try reader.content().data, status: head.status, target: target)
+            let content = try reader.content()
+            if let judge {
+                try judge(content)
+            } else {
+                try decoding.checkEnvelope(content.data, status: head.status, target: target)
+            }
         }
     }
 }

@@ -31,16 +31,11 @@ extension EnvelopedContent {
     }
 }
 
-extension Emission where Value: EnvelopedContent, Value.Model: Sendable {
-    /// The same emission of the model alone.
-    ///
-    /// - Throws: ``HoldfastError`` with code `envelope`.
-    public func validate() throws -> Emission<Value.Model?> {
-        do {
-            return try map { try $0.validate() }
-        } catch var error as HoldfastError {
-            error.status = status
-            throw error
+extension Result where Success: EnvelopedContent, Failure == HoldfastError {
+    /// The model of a success whose content is one too; see ``EnvelopedContent/validate()``.
+    public func validate() -> Result<Success.Model?, HoldfastError> {
+        flatMap { content in
+            content.result.isSuccess ? .success(content.model) : .failure(HoldfastError(failed: content.result))
         }
     }
 }

@@ -11,13 +11,13 @@ extension HoldfastError {
     ///
     /// The message names the place and not what stood there: content may hold secrets.
     init(undecodable error: any Error, type: any Decodable.Type, in answer: ContentDecoding.Answer) {
-        self.init(undecodable: error, type: type, target: "The content of '\(answer.target)'")
+        self.init(undecodable: error, type: type, subject: "The content of '\(answer.target)'")
         status = answer.status
         body = Array(answer.data)
     }
 
     /// Something (`subject`, as a sentence begins) that is no value of the expected type.
-    init(undecodable error: any Error, type: any Decodable.Type, target subject: String) {
+    init(undecodable error: any Error, type: Any.Type, subject: String) {
         self.init(
             code: .decodingFailed,
             message: "\(subject) is no '\(type)': \(error.faultWithoutValues)",

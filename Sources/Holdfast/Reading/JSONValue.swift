@@ -43,6 +43,16 @@ public indirect enum JSONValue: Sendable, Hashable {
         return value
     }
 
+    /// What is in an object; `nil` for the others.
+    public var members: [String: JSONValue]? {
+        if case .object(let members) = self { members } else { nil }
+    }
+
+    /// What is in an array; `nil` for the others.
+    public var elements: [JSONValue]? {
+        if case .array(let elements) = self { elements } else { nil }
+    }
+
     /// A string as it is, a number or a boolean as it is written; `nil` for the others.
     public var text: String? {
         switch self {

@@ -72,7 +72,8 @@ extension Decoder {
     /// The decoder of a member or an element; `nil` where there is none.
     fileprivate func below(_ step: ValuePath.Step) throws -> (any Decoder)? {
         if case .index(let index) = step, var elements = try? unkeyedContainer() {
-            for _ in 0..<index where !elements.isAtEnd { _ = try elements.superDecoder() }
+            guard index >= 0 else { return nil }
+            while elements.currentIndex < index, !elements.isAtEnd { _ = try elements.superDecoder() }
             return elements.isAtEnd ? nil : try elements.superDecoder()
         }
         let key = PathKey(stringValue: PathKey(step).stringValue)

@@ -46,7 +46,7 @@ public struct OnCache<Value: Sendable>: Sendable {
     }
 
     /// The network's value to a callback as a `Result`; the stored value's closure runs on the same executor, before it.
-    public func request(
+    public func results(
         on executor: CallbackExecutor = .concurrent,
         _ onResult: @escaping @Sendable (Result<Emission<Value>, HoldfastError>) -> Void
     ) -> Subscription {

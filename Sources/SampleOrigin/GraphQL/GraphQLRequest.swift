@@ -1,6 +1,7 @@
 import Foundation
+import NIOCore
 
-/// The JSON body of a GraphQL request.
+/// A GraphQL request: the JSON body of a POST, or the query parameters of a GET.
 struct GraphQLRequest: Decodable {
     /// A variable's value, as far as the operations here take one.
     enum Variable: Decodable {
@@ -20,9 +21,38 @@ struct GraphQLRequest: Decodable {
         }
     }
 
-    let query: String
+    /// What a request says beside the language: here, the hash of a persisted query.
+    struct Extensions: Decodable {
+        struct PersistedQuery: Decodable {
+            let version: Int
+            let sha256Hash: String
+        }
+
+        let persistedQuery: PersistedQuery?
+    }
+
+    /// The text; absent where a persisted query is meant.
+    let query: String?
     let variables: [String: Variable]?
     let operationName: String?
+    let extensions: Extensions?
+
+    /// Reads the body of a POST.
+    init(body: ByteBuffer) throws {
+        self = try JSONDecoder().decode(Self.self, from: Data(body.readableBytesView))
+    }
+
+    /// Reads the parameters of a GET, of which `variables` and `extensions` hold JSON.
+    init(_ parameters: Query) throws {
+        query = parameters["query"]
+        operationName = parameters["operationName"]
+        variables = try Self.decoded(parameters["variables"])
+        extensions = try Self.decoded(parameters["extensions"])
+    }
+
+    private static func decoded<Value: Decodable>(_ text: String?) throws -> Value? {
+        try text.map { try JSONDecoder().decode(Value.self, from: Data($0.utf8)) }
+    }
 
     /// An argument's value as text, variables resolved; ids may be given as numbers.
     func text(_ value: GraphQLValue?) -> String? {

@@ -1,28 +1,51 @@
-import Foundation
 import HTTPTypes
 import Hummingbird
 
 /// The largest GraphQL request: far more than any query here needs.
 private let maximumRequestBytes = 1 << 20
 
-/// The feed as GraphQL over POST.
+/// The feed as GraphQL over POST, and its queries over GET, persisted ones included.
 ///
 /// A request that cannot be read is a 400; one that can is a 200, with `errors` in it where something went wrong.
 func addGraphQLRoutes(to router: Router<OriginContext>, state: OriginState) {
     router.post("/graphql") { request, _ in
         let body = try await request.body.collect(upTo: maximumRequestBytes)
-        let graphQL: GraphQLRequest
-        do {
-            graphQL = try JSONDecoder().decode(GraphQLRequest.self, from: Data(body.readableBytesView))
-        } catch {
+        guard let graphQL = try? GraphQLRequest(body: body) else {
             return try rejected("The body must be a JSON object: 'query', and perhaps 'variables', 'operationName'.")
         }
-        do {
-            let operation = try GraphQLDocument(graphQL.query).operation(named: graphQL.operationName)
-            return try answer(operation, of: graphQL, state: state)
-        } catch let error as GraphQLSyntaxError {
-            return try rejected("The query cannot be read: \(error.message).")
+        return try run(graphQL, method: .post, state: state)
+    }
+    router.get("/graphql") { request, _ in
+        guard let graphQL = try? GraphQLRequest(Query(request)) else {
+            return try rejected("The parameters 'variables' and 'extensions' must be JSON objects.")
         }
+        return try run(graphQL, method: .get, state: state)
+    }
+}
+
+private func run(_ request: GraphQLRequest, method: HTTPRequest.Method, state: OriginState) throws -> Response {
+    let persisted = request.extensions?.persistedQuery
+    if let persisted, persisted.version != 1 {
+        return try rejected("Persisted queries of version \(persisted.version) are unknown; the version is 1.")
+    }
+    let text: String
+    switch state.persistedQueries.lookUp(query: request.query, hash: persisted?.sha256Hash) {
+    case .text(let found): text = found
+    case .notFound: return try unregistered()
+    case .mismatch: return try rejected("The hash in 'extensions' is not the SHA-256 of the query.")
+    case .missing: return try rejected("There is neither a 'query' nor the hash of a persisted one.")
+    }
+    do {
+        let operation = try GraphQLDocument(text).operation(named: request.operationName)
+        guard method == .post || operation.kind == .query else {
+            var response = try rejected("A \(operation.kind.rawValue) must be sent by POST.")
+            response.status = .methodNotAllowed
+            response.headers[.allow] = "POST"
+            return response
+        }
+        return try answer(operation, of: request, state: state)
+    } catch let error as GraphQLSyntaxError {
+        return try rejected("The query cannot be read: \(error.message).")
     }
 }
 
@@ -62,14 +85,16 @@ private func resolve(
         }
         guard let found = feed.page(page, of: id) else { throw FieldError("There is no user '\(id)'.", "NOT_FOUND") }
         return .details(found.details)
-    case (.mutation, "likeMoment"):
+    case (.mutation, "likeMoment"), (.mutation, "unlikeMoment"):
         let id = try argument("momentID", of: field, in: request)
-        guard let moment = feed.like(id, by: 1) else { throw FieldError("There is no moment '\(id)'.", "NOT_FOUND") }
+        guard let moment = feed.like(id, by: field.name == "likeMoment" ? 1 : -1) else {
+            throw FieldError("There is no moment '\(id)'.", "NOT_FOUND")
+        }
         return .moment(moment)
     default:
         throw FieldError(
-            "This origin knows the query 'getMomentsDetailsByUserID' and the mutation 'likeMoment', "
-                + "not the \(kind.rawValue) '\(field.name)'.",
+            "This origin knows the query 'getMomentsDetailsByUserID' and the mutations 'likeMoment' and "
+                + "'unlikeMoment', not the \(kind.rawValue) '\(field.name)'.",
             "UNKNOWN_OPERATION"
         )
     }
@@ -99,4 +124,13 @@ private func argument(
 private func rejected(_ message: String) throws -> Response {
     let failure = GraphQLResponse.Failure(message, code: "BAD_REQUEST")
     return try Response.json(GraphQLResponse(errors: [failure]), status: .badRequest)
+}
+
+/// What a client of persisted queries waits for, before it sends the text once. The answer to the next such request is
+/// another one, so this one is not stored.
+private func unregistered() throws -> Response {
+    let failure = GraphQLResponse.Failure("PersistedQueryNotFound", code: "PERSISTED_QUERY_NOT_FOUND")
+    var response = try Response.json(GraphQLResponse(errors: [failure]))
+    response.headers[.cacheControl] = "no-store"
+    return response
 }

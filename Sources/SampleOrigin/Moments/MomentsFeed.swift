@@ -60,10 +60,19 @@ final class MomentsFeed: Sendable {
 
     /// Adds a like, or takes one back, and returns the moment as it is then; `nil` for an unknown moment.
     func like(_ id: String, by amount: Int) -> Moment? {
+        change(id) { min(max($0 + amount, 0), Self.maximumLikes) }
+    }
+
+    /// Likes a moment, or no longer, whatever was before: once is as good as many times.
+    func setLiked(_ id: String, _ isLiked: Bool) -> Moment? {
+        change(id) { isLiked ? max($0, 1) : 0 }
+    }
+
+    private func change(_ id: String, _ likes: (Int) -> Int) -> Moment? {
         guard let (user, number) = Self.parse(id) else { return nil }
         return changes.withLock { changes in
             let before = changes.likes[id, default: 0]
-            let after = min(max(before + amount, 0), Self.maximumLikes)
+            let after = likes(before)
             if after != before {
                 changes.likes[id] = after
                 changes.revisions[user.id, default: 0] += 1

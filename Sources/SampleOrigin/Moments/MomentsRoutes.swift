@@ -25,16 +25,25 @@ func addMomentsRoutes(to router: Router<OriginContext>, state: OriginState) {
         return try Response.representation(json: user, cacheControl: state.defaultCacheControl)
     }
     router.post("/moments/{id}/likes") { _, context in
-        try changeLikes(by: 1, context: context, feed: state.feed)
+        try changed(context) { state.feed.like($0, by: 1) }
     }
     router.delete("/moments/{id}/likes") { _, context in
-        try changeLikes(by: -1, context: context, feed: state.feed)
+        try changed(context) { state.feed.like($0, by: -1) }
+    }
+    // The same as a state instead of a count, so that sending it twice does no harm (RFC 9110 §9.2.2).
+    for method: HTTPRequest.Method in [.put, .post] {
+        router.on("/moments/{id}/like", method: method) { _, context in
+            try changed(context) { state.feed.setLiked($0, true) }
+        }
+    }
+    router.delete("/moments/{id}/like") { _, context in
+        try changed(context) { state.feed.setLiked($0, false) }
     }
 }
 
-private func changeLikes(by amount: Int, context: OriginContext, feed: MomentsFeed) throws -> Response {
+private func changed(_ context: OriginContext, _ change: (String) -> Moment?) throws -> Response {
     let id = try context.parameters.require("id")
-    guard let moment = feed.like(id, by: amount) else { throw unknownMoment(id) }
+    guard let moment = change(id) else { throw unknownMoment(id) }
     var response = try Response.json(moment)
     response.headers[.cacheControl] = "no-store"
     // Names what else has changed: a cache invalidates it too (RFC 9111 §4.4).

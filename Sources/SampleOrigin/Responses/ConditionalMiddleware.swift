@@ -15,7 +15,7 @@ struct ConditionalMiddleware: RouterMiddleware {
     ) async throws -> Response {
         let response = try await next(request, context)
         guard request.method == .get || request.method == .head, response.status == .ok,
-            isCurrent(request.headers, response.headers)
+            Self.isCurrent(request.headers, response.headers)
         else { return response }
         var fields = HTTPFields()
         for name in Self.carried {
@@ -24,14 +24,14 @@ struct ConditionalMiddleware: RouterMiddleware {
             }
         }
         if fields[.eTag] == nil { fields[.lastModified] = response.headers[.lastModified] }
-        var notModified = Response(status: .notModified, headers: fields)
         // The framework announces the length of the empty body; in a 304 that would be the length of the 200's.
-        notModified.headers[.contentLength] = nil
-        return notModified
+        return Response(status: .notModified, headers: fields).withoutLength
     }
 
+    /// Whether the client's copy is the one that `response` would be answered with.
+    ///
     /// `If-None-Match` decides alone when it is there (RFC 9110 §13.2.2).
-    private func isCurrent(_ request: HTTPFields, _ response: HTTPFields) -> Bool {
+    static func isCurrent(_ request: HTTPFields, _ response: HTTPFields) -> Bool {
         if let candidates = request[.ifNoneMatch] {
             if candidates.trimmed == "*" { return true }
             guard let current = response[.eTag] else { return false }
@@ -44,12 +44,12 @@ struct ConditionalMiddleware: RouterMiddleware {
     }
 
     /// The opaque part of an entity tag: the comparison for 304 is the weak one (RFC 9110 §8.8.3.2).
-    private func opaque(_ tag: String) -> String {
+    private static func opaque(_ tag: String) -> String {
         tag.hasPrefix("W/") ? String(tag.dropFirst(2)) : tag
     }
 
     /// The opaque parts of a list of entity tags, whose commas may also stand inside the quotes.
-    private func entityTags(in list: String) -> [String] {
+    private static func entityTags(in list: String) -> [String] {
         var tags: [String] = []
         var rest = Substring(list)
         while let start = rest.firstIndex(of: "\"") {

@@ -46,15 +46,20 @@ public struct DeterministicBytes: Sendable {
         return Response(
             status: .ok,
             headers: [.contentType: "application/octet-stream", .eTag: tag, .cacheControl: cacheControl],
-            body: ResponseBody(contentLength: isChunked ? nil : Int(count)) { writer in
-                var offset: Int64 = 0
-                while offset < count {
-                    let end = min(offset + Self.chunkLength, count)
-                    try await writer.write(ByteBuffer(bytes: bytes(offset..<end)))
-                    offset = end
-                }
-                try await writer.finish(nil)
-            }
+            body: body(0..<count, isChunked: isChunked)
         )
+    }
+
+    /// The bytes at these offsets as a body, streamed; with a length, or without one.
+    func body(_ range: Range<Int64>, isChunked: Bool) -> ResponseBody {
+        ResponseBody(contentLength: isChunked ? nil : range.count) { writer in
+            var offset = range.lowerBound
+            while offset < range.upperBound {
+                let end = min(offset + Self.chunkLength, range.upperBound)
+                try await writer.write(ByteBuffer(bytes: bytes(offset..<end)))
+                offset = end
+            }
+            try await writer.finish(nil)
+        }
     }
 }

@@ -2,10 +2,16 @@ import Hummingbird
 
 /// The parameters of a request's query, read with errors that say what was expected.
 struct Query {
-    private let items: [(name: String, value: String)]
+    /// The parameters in their order, decoded.
+    let items: [(name: String, value: String)]
 
     init(_ request: Request) {
-        items = (request.uri.query ?? "").split(separator: "&").map { item in
+        self.init(request.uri.query ?? "")
+    }
+
+    /// Reads `name=value&…`, as it stands in a query and in the body of a form.
+    init(_ text: String) {
+        items = text.split(separator: "&").map { item in
             let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             return (Self.decoded(parts[0]), parts.count > 1 ? Self.decoded(parts[1]) : "")
         }

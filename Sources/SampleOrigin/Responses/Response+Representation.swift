@@ -50,6 +50,13 @@ extension Response {
         return try json(body, status: HTTPResponse.Status(code: code))
     }
 
+    /// Without the `Content-Length` that the framework sets by the body, for an answer that may have none.
+    var withoutLength: Response {
+        var response = self
+        response.headers[.contentLength] = nil
+        return response
+    }
+
     private static func jsonBytes(_ value: some Encodable) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

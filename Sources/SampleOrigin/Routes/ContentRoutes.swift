@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 
-/// Bodies of other kinds than the feed's: languages, images, HTML, nothing at all, and any number of bytes.
+/// Bodies of other kinds than the feed's: languages, images, HTML, nothing at all.
 func addContentRoutes(to router: Router<OriginContext>, state: OriginState) {
     router.get("/greeting") { request, _ in
         let language = Greeting.language(accepted: request.headers[.acceptLanguage])
@@ -35,20 +35,5 @@ func addContentRoutes(to router: Router<OriginContext>, state: OriginState) {
     }
     router.get("/empty") { _, _ in
         Response.representation([], contentType: "application/json", cacheControl: state.defaultCacheControl)
-    }
-    router.get("/bytes/{count}") { request, context in
-        let text = try context.parameters.require("count")
-        guard let count = Int64(text), (0...DeterministicBytes.maximumCount).contains(count) else {
-            throw OriginHTTPError.badRequest(
-                "'\(text)' is not a number of bytes from 0 to \(DeterministicBytes.maximumCount)."
-            )
-        }
-        let query = Query(request)
-        let seed = try query.integer("seed", default: 0, in: 0...Int(Int32.max))
-        return DeterministicBytes(seed: UInt64(seed)).response(
-            count: count,
-            isChunked: query["chunked"] == "true",
-            cacheControl: state.defaultCacheControl
-        )
     }
 }

@@ -10,4 +10,14 @@ func addControlRoutes(to router: Router<OriginContext>, state: OriginState) {
         response.headers[.cacheControl] = "no-store"
         return response
     }
+    router.post("/_auth/expire") { _, context in
+        _ = state.connections.nextHead(on: context.channel)
+        state.tokens.expire()
+        return Response(status: .noContent, headers: [.cacheControl: "no-store"]).withoutLength
+    }
+    router.post("/_gates/{name}") { _, context in
+        _ = state.connections.nextHead(on: context.channel)
+        state.gates.gate(forRequest: try context.parameters.require("name"))?.open()
+        return Response(status: .noContent, headers: [.cacheControl: "no-store"]).withoutLength
+    }
 }

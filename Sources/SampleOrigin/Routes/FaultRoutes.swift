@@ -1,31 +1,24 @@
 import HTTPTypes
 import Hummingbird
 
-/// The longest `GET /slow`, in milliseconds.
-private let maximumDelay = 30_000
-
-/// Routes that are slow, fail, stop halfway or hang up.
+/// Routes that fail, stop halfway or hang up.
 func addFaultRoutes(to router: Router<OriginContext>, state: OriginState) {
-    router.get("/slow") { request, _ in
-        let delay = try Query(request).integer("milliseconds", default: 1_000, in: 0...maximumDelay)
-        try await Task.sleep(for: .milliseconds(delay))
-        return try Response.representation(json: ["milliseconds": delay], cacheControl: state.defaultCacheControl)
-    }
     router.get("/failing") { request, _ in
-        let query = Query(request)
-        var response = try Response.failure(status: query.integer("status", default: 503, in: 400...599))
-        if query["retry-after"] != nil {
-            response.headers[.retryAfter] = String(try query.integer("retry-after", default: 0, in: 0...86_400))
-        }
-        return response
+        try failure(as: Query(request), state: state)
     }
-    router.get("/flaky") { request, _ in
-        let query = Query(request)
-        let failures = try query.integer("fail", default: 1, in: 0...1_000_000)
-        if state.flaky.nextFails(name: query["name"] ?? "", first: failures) {
-            return try Response.failure(status: 503)
+    // With a body too, so that a test sees which methods are tried again.
+    for method: HTTPRequest.Method in [.get, .post, .put, .delete] {
+        for path: RouterPath in ["/flaky", "/flaky/{key}"] {
+            router.on(path, method: method) { request, context in
+                let query = Query(request)
+                let failures = try query.integer("fail", default: 1, in: 0...1_000_000)
+                if state.flaky.nextFails(name: context.parameters.get("key") ?? query["name"] ?? "", first: failures) {
+                    return try failure(as: query, state: state)
+                }
+                let cacheControl = state.defaultCacheControl
+                return try Response.representation(json: ["failuresBefore": failures], cacheControl: cacheControl)
+            }
         }
-        return try Response.representation(json: ["failuresBefore": failures], cacheControl: state.defaultCacheControl)
     }
     router.get("/truncated") { request, _ in
         let query = Query(request)
@@ -50,4 +43,14 @@ func addFaultRoutes(to router: Router<OriginContext>, state: OriginState) {
         }
         return Response(status: HTTPResponse.Status(code: status), headers: [.location: target])
     }
+}
+
+/// A failure with the status that is asked for, and perhaps the time to wait, as seconds or as a date (RFC 9110 §10.2.3).
+private func failure(as query: Query, state: OriginState) throws -> Response {
+    var response = try Response.failure(status: query.integer("status", default: 503, in: 400...599))
+    guard query["retry-after"] != nil else { return response }
+    let seconds = try query.integer("retry-after", default: 0, in: 0...86_400)
+    response.headers[.retryAfter] =
+        query["as"] == "date" ? HTTPDate.string(secondsSince1970: state.now + Int64(seconds)) : String(seconds)
+    return response
 }

@@ -6,10 +6,16 @@ extension SampleOrigin {
           GET  /moments/{id}              one moment
           POST /moments/{id}/likes        adds a like: changes the feed and its ETag
           DELETE /moments/{id}/likes      takes one back
+          PUT, POST /moments/{id}/like    likes it, once however often it is sent
+          DELETE /moments/{id}/like       likes it no longer
           GET  /users/{id}                one user
           GET  /images/{name}             an image of the feed
-          POST /graphql                   getMomentsDetailsByUserID(userID:, page:)
-                                          and the mutation likeMoment(momentID:)
+          POST /graphql                   getMomentsDetailsByUserID(userID:, page:) and
+                                          the mutations likeMoment(momentID:) and
+                                          unlikeMoment(momentID:)
+          GET  /graphql?query=TEXT&variables=JSON&operationName=NAME&extensions=JSON
+                                          queries, persisted ones too: by their
+                                          SHA-256, once it was sent with the text
 
         FRESHNESS (each says in Cache-Control what its name says)
           GET  /no-store, /no-cache, /private, /public, /must-revalidate,
@@ -20,25 +26,71 @@ extension SampleOrigin {
           GET  /counter?max-age=SECONDS   the number of the request as the body
           GET  /respond?status=N&field=Name:value&body=TEXT
                                           an answer made of the query
+          any  /status/{code}?body=TEXT   any status from 200 to 599, with the
+                                          fields that it must have
 
         CONTENT
           GET  /greeting                  by Accept-Language: de, en, fr
           GET  /bytes/{count}?seed=N&chunked=true
-                                          that many deterministic bytes, streamed
+                                          that many deterministic bytes, streamed;
+                                          Range and If-Range, one range at a time
+          GET  /gzip/{count}, /deflate/{count}
+                                          lines of text, coded by Accept-Encoding;
+                                          always=true codes regardless, raw=true
+                                          leaves the zlib format out of 'deflate',
+                                          missing=N leaves out the last N bytes
           GET  /html, /empty              a success that is not JSON, or is nothing
           any  /echo, /echo/...           the request as it was received
           GET  /redirect?to=PATH&status=N a redirection
 
+        ENVELOPES (GET or POST; code=CODE, msg=TEXT, as=number, string or bool)
+          /envelope/object, array, null, none, ids
+                                          {code, msg, data}; 'none' has no data
+          /envelope/failure, bare         a failed one; 'bare' is nothing but a code
+          /envelope/nested, nested-failure
+                                          {error: {errCode, errMsg}, result}
+          /envelope/list                  a page, asked for by a JSON or form body
+                                          with 'page', or by the query
+
+        UPLOADS (PUT or POST; limit=BYTES lowers the limit of 1 GiB)
+          /upload                         tells bytes, sha256, contentType, query
+          /upload/multipart               a form, read strictly: the same of its
+                                          parts, with name and filename
+
+        AUTHENTICATION
+          POST /auth/token                grant_type=refresh_token and
+                                          refresh_token=refresh-harbour, a form or
+                                          JSON; answers with access-harbour-N and
+                                          ends the one before. seconds=N and
+                                          requests=N limit its life, rotate=true
+                                          replaces the refresh token
+          GET  /auth/me                   whom a bearer token stands for, or 401
+
         FAULTS
           GET  /slow?milliseconds=N       answers late, by 30 seconds at most
-          GET  /failing?status=N&retry-after=SECONDS
+          GET  /drip?count=N&size=N&pause=MS&chunked=true
+                                          bytes in so many parts with a pause between
+                                          them, for 30 seconds at most
+          GET  /gated/{name}?before=N&after=N&chunked=true
+                                          bytes, a halt until the gate of that name
+                                          is opened, and bytes
+          GET  /failing?status=N&retry-after=SECONDS&as=date
                                           any status from 400 to 599
-          GET  /flaky?fail=N&name=NAME    503 the first N times, then 200
+          any  /flaky/{key}?fail=N&status=N&retry-after=SECONDS&as=date
+                                          fails the first N times, then 200
+          GET  /bytes/{count}?key=KEY&cut=N&times=N&changes=N
+                                          cuts the connection after so many bytes the
+                                          first times; the content is another one
+                                          each of the first so many changes
           GET  /truncated?announced=N&sent=N&chunked=true
                                           announces more than it sends, then closes
           GET  /hangup?reset=true         closes without an answer
+          GET  /bomb?mebibytes=N          a small gzip that inflates to 1 GiB, or so
 
         ABOUT THE ORIGIN (not counted)
-          GET  /_statistics               how many requests each route received
+          GET  /_statistics               how many requests each route received, and
+                                          how many tokens were given
+          POST /_auth/expire              ends the access tokens that are valid
+          POST /_gates/{name}             opens a gate
         """
 }

@@ -33,8 +33,15 @@ private func makeRouter(state: OriginState) -> Router<OriginContext> {
     addGraphQLRoutes(to: router, state: state)
     addFreshnessRoutes(to: router, state: state)
     addContentRoutes(to: router, state: state)
+    addBytesRoutes(to: router, state: state)
+    addCompressedRoutes(to: router, state: state)
+    addUploadRoutes(to: router)
+    addEnvelopeRoutes(to: router, state: state)
+    addAuthRoutes(to: router, state: state)
+    addSlowRoutes(to: router, state: state)
     addFaultRoutes(to: router, state: state)
     addEchoRoutes(to: router)
     addRespondRoutes(to: router)
+    addStatusRoutes(to: router)
     return router
 }

@@ -34,8 +34,10 @@ struct BehaviourMiddleware: RouterMiddleware {
             return response
         case .truncate(let count):
             return try await next(request, context).interrupted(after: count, by: .closing)
-        case .holdBody(let count, let gate):
-            return try await next(request, context).interrupted(after: count, by: .waiting(gate))
+        case .holdBody(let steps):
+            return try await steps.reduce(next(request, context)) { response, step in
+                response.interrupted(after: step.after, by: .waiting(step.gate))
+            }
         }
     }
 }

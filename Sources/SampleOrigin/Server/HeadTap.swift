@@ -1,4 +1,3 @@
-import Foundation
 import NIOCore
 import NIOHTTP1
 
@@ -30,8 +29,7 @@ final class HeadTap: ChannelDuplexHandler, RemovableChannelHandler {
             context.write(data, promise: promise)
             return
         }
-        let now = state.configuration.date?() ?? Int64(Date().timeIntervalSince1970)
-        head.headers.replaceOrAdd(name: "Date", value: HTTPDate.string(secondsSince1970: now))
+        head.headers.replaceOrAdd(name: "Date", value: HTTPDate.string(secondsSince1970: state.now))
         context.write(wrapOutboundOut(.head(head)), promise: promise)
     }
 }

@@ -11,7 +11,7 @@ public struct ForcedBehaviour: Sendable {
         case hangUp(reset: Bool)
         case truncate(after: Int)
         case hold(Gate)
-        case holdBody(after: Int, Gate)
+        case holdBody([(after: Int, gate: Gate)])
         case setFields([RecordedRequest.Field])
         case respond(status: Int, fields: [RecordedRequest.Field], body: String)
     }
@@ -41,7 +41,16 @@ public struct ForcedBehaviour: Sendable {
 
     /// Send the head and this many bytes of the body, and the rest when the gate is open.
     public static func holdBody(after byteCount: Int, _ gate: Gate) -> Self {
-        Self(kind: .holdBody(after: max(0, byteCount), gate))
+        Self(kind: .holdBody([(max(0, byteCount), gate)]))
+    }
+
+    /// Send the body in steps of this many bytes, each but the first when the gate before it is open, the rest behind
+    /// the last gate.
+    public static func holdBody(every byteCount: Int, _ gates: [Gate]) -> Self {
+        // No body is longer than that, and so many steps of it are still a number.
+        let length = min(max(0, byteCount), Int(DeterministicBytes.maximumCount))
+        let steps = gates.enumerated().map { (after: ($0.offset + 1) * length, gate: $0.element) }
+        return Self(kind: .holdBody(steps))
     }
 
     /// Answer as usual, with these fields set instead; an empty value removes the field.

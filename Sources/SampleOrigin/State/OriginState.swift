@@ -1,3 +1,4 @@
+import Foundation
 import Hummingbird
 import Synchronization
 
@@ -9,6 +10,10 @@ final class OriginState: Sendable {
     let connections = ConnectionRegistry()
     let feed = MomentsFeed()
     let flaky = FlakyCounter()
+    let attempts = AttemptCounter()
+    let gates = GateBook()
+    let tokens = AccessTokens()
+    let persistedQueries = PersistedQueries()
 
     init(configuration: OriginConfiguration) {
         self.configuration = configuration
@@ -16,4 +21,7 @@ final class OriginState: Sendable {
 
     /// The `Cache-Control` of whatever has no lifetime of its own.
     var defaultCacheControl: String { "max-age=\(configuration.maxAge)" }
+
+    /// The origin's clock, in seconds since 1970.
+    var now: Int64 { configuration.date?() ?? Int64(Date().timeIntervalSince1970) }
 }

@@ -9,6 +9,8 @@ final class RequestLedger: Sendable {
     static let maximumRecorded = 1_000
 
     struct Statistics: Sendable, Encodable {
+        /// Access tokens that were given.
+        var refreshes = 0
         /// All requests.
         var total = 0
         /// Requests per method and route pattern, such as `GET /moments/{id}`.
@@ -41,6 +43,10 @@ final class RequestLedger: Sendable {
 
     func count(route: String) {
         counts.withLock { $0.statistics.routes[route, default: 0] += 1 }
+    }
+
+    func countRefresh() {
+        counts.withLock { $0.statistics.refreshes += 1 }
     }
 
     func count(path: String) -> Int {

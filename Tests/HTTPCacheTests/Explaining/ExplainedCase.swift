@@ -43,6 +43,10 @@ struct ExplainedCase: CustomStringConvertible {
         )
         if random.chance(0.3) { now = now.adding(milliseconds: Int64.random(in: 0...400_000, using: &random)) }
         if random.chance(0.05) { now = Self.start.adding(milliseconds: -5000) }
+        // By numbers of their own, so that the cases of a seed stay what they are.
+        var more = SeededRandom(seed: seed ^ 0xA11CE)
+        if more.chance(0.1) { request.preference = .staleWhileRevalidate }
+        if more.chance(0.15) { request.reuseWithin = more.pick([.seconds(5), .seconds(60), .seconds(90)]) }
     }
 
     var description: String {
@@ -52,6 +56,7 @@ struct ExplainedCase: CustomStringConvertible {
         }
         return """
             \(kind) \(mode) eager=\(eagerRefresh ?? 0) \(request.head.method) \(fields) \(request.preference) \(request.storage) \
+            within=\(request.reuseWithin.map { "\($0)" } ?? "-") \
             principal=\(request.principal ?? "-") stored=\(heads) invalidated=\(invalidated) +\(now.milliseconds(since: Self.start)) ms settings=\(settings.map { "\($0)" } ?? "-")
             """
     }
@@ -150,7 +155,9 @@ extension SeededRandom {
             ),
             principal: chance(0.2) ? "somebody" : nil
         )
-        if chance(0.25) { request.preference = pick([.storedFirst, .storedOnly, .networkFirst, .networkOnly]) }
+        if chance(0.25) {
+            request.preference = pick([.storedFirst, .storedOnly, .networkFirst, .networkOnly])
+        }
         if chance(0.1) { request.storage = pick([.never, .expiring(.after(.seconds(60)))]) }
         if request.head.method == .post { request.body = .buffer(ByteBuffer(string: "{}")) }
         return request

@@ -87,3 +87,10 @@ extension CachingClient {
         }
     }
 }
+
+extension HTTPTask {
+    /// Where a download's content goes.
+    fileprivate var downloadDestination: DownloadDestination? {
+        if case .download(let destination, _) = self { destination } else { nil }
+    }
+}

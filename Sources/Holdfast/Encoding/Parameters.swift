@@ -77,27 +77,3 @@ extension ParameterValue: ExpressibleByStringInterpolation, ExpressibleByInteger
         self = .object(Parameters(Dictionary(elements, uniquingKeysWith: { $1 })))
     }
 }
-
-extension Parameters: Encodable {
-    /// As a keyed container.
-    public func encode(to encoder: any Encoder) throws {
-        try values.encode(to: encoder)
-    }
-}
-
-extension ParameterValue: Encodable {
-    /// As the JSON value it is.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        switch self {
-        case .null: try container.encodeNil()
-        case .boolean(let value): try container.encode(value)
-        case .integer(let value): try container.encode(value)
-        case .unsigned(let value): try container.encode(value)
-        case .number(let value): try container.encode(value)
-        case .string(let value): try container.encode(value)
-        case .array(let values): try container.encode(values)
-        case .object(let parameters): try container.encode(parameters)
-        }
-    }
-}

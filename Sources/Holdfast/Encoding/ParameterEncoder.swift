@@ -22,22 +22,6 @@ public struct JSONParameterEncoder: ParameterEncoder {
 
     /// - Throws: ``HoldfastError`` with code `encodingFailed`: a number that is not finite.
     public func encode(_ parameters: Parameters) throws -> Data {
-        try encodeSorted(parameters)
-    }
-}
-
-/// A value as JSON with sorted keys.
-func encodeSorted(_ value: any Encodable) throws -> Data {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    encoder.dateEncodingStrategy = .iso8601
-    do {
-        return try encoder.encode(value)
-    } catch {
-        throw HoldfastError(
-            code: .encodingFailed,
-            message: "The content of type '\(type(of: value))' could not be encoded as JSON: \(error)",
-            cause: error
-        )
+        try JSONContentEncoder().encode(parameters)
     }
 }

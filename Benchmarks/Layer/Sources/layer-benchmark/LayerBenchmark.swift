@@ -1,0 +1,162 @@
+import AsyncHTTPClient
+import Foundation
+import Holdfast
+import NIOCore
+
+/// layer-benchmark [--check] [--quick]: what the request layer costs beside plain AsyncHTTPClient, in one run, in turn. layer-benchmark serve: the server that both ask.
+@main struct LayerBenchmark {
+    struct Get: Endpoint {
+        typealias Response = Content
+        let baseURL: String
+        let path: String
+    }
+
+    static func main() async throws {
+        if CommandLine.arguments.contains("serve") { return try await Server.run() }
+        let isQuick = CommandLine.arguments.contains("--quick")
+        let server = Process()
+        server.executableURL = Bundle.main.executableURL
+        server.arguments = ["serve"]
+        let (output, input) = (Pipe(), Pipe())
+        server.standardOutput = output
+        server.standardInput = input
+        try server.run()
+        // It ends with its input.
+        defer { try? input.fileHandleForWriting.close() }
+        let port = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self).split(separator: "\n")[0]
+        let benchmark = LayerBenchmark(
+            url: "http://127.0.0.1:\(port)",
+            folder: FileManager.default.temporaryDirectory.appending(path: "holdfast-layer-\(UUID().uuidString)").path,
+            requests: isQuick ? 200 : 5000,
+            rounds: isQuick ? 1 : 7
+        )
+        defer { try? FileManager.default.removeItem(atPath: benchmark.folder) }
+        let figures = try await benchmark.network() + benchmark.stored(memory: true) + benchmark.stored(memory: false)
+        print("| | µs | beside | µs | | limit |\n|---|--:|---|--:|--:|--:|")
+        for figure in figures { print(figure.row) }
+        if CommandLine.arguments.contains("--check"), let missed = figures.first(where: \.isMissed) {
+            fatalError("'\(missed.name)' misses its limit.")
+        }
+    }
+
+    let url: String
+    let folder: String
+    let requests: Int
+    let rounds: Int
+
+    struct Figure {
+        var name: String
+        var ours: Double
+        var beside: String
+        var theirs: Double
+        /// What `ours` may be, made of `theirs`.
+        var limit: (name: String, value: Double)?
+        var isDifference = false
+
+        var isMissed: Bool { limit.map { (isDifference ? ours - theirs : ours / theirs) > $0.value } ?? false }
+        var row: String {
+            let relation =
+                isDifference ? "+\(rounded(ours - theirs))" : "\((ours / theirs * 100).rounded() / 100) times"
+            return
+                "| \(name) | \(rounded(ours)) | \(beside) | \(rounded(theirs)) | \(relation) | \(limit?.name ?? "") |"
+        }
+    }
+
+    private func open(_ name: String, memory: Bool = true) async throws -> CachingClient {
+        var store = CacheManager.Configuration()
+        if !memory { store.memoryBudget = 0 }
+        return try await CachingClient.open(
+            store: folder + name,
+            storeConfiguration: store,
+            logger: Logger(label: "benchmark") { _ in SwiftLogNoOpLogHandler() }
+        )
+    }
+
+    /// Processor time of a request that goes to the network, one after the other and eight at a time.
+    private func network() async throws -> [Figure] {
+        let client = try await open("-network")
+        let plain = HTTPClient(eventLoopGroupProvider: .singleton)
+        let decoder = JSONDecoder()
+        func ours(_ path: String) async throws {
+            let content = try await client.fetch(Get(baseURL: url, path: path), .networkOnly)
+            precondition(content.value.moments.count == 20 && content.source == .network)
+        }
+        func theirs() async throws {
+            let response = try await plain.execute(HTTPClientRequest(url: url + "/plain"), timeout: .seconds(30))
+            let body = try await response.body.collect(upTo: 1 << 20)
+            precondition(response.status == .ok)
+            let content = try decoder.decode(Content.self, from: Data(body.readableBytesView))
+            precondition(content.moments.count == 20)
+        }
+        var times: [String: [Double]] = [:]
+        for round in 0...rounds {
+            let one = try await processorTime(requests) { for _ in 0..<requests { try await theirs() } }
+            let two = try await processorTime(requests) { for _ in 0..<requests { try await ours("/plain") } }
+            let three = try await processorTime(requests) {
+                for number in 0..<requests { try await ours("/stored/\(round)/\(number)") }
+            }
+            // The first round warms up.
+            if round > 0 {
+                for (name, time) in [("ahc", one), ("layer", two), ("stored", three)] {
+                    times[name, default: []].append(time)
+                }
+            }
+        }
+        try await plain.shutdown()
+        try await client.close()
+        let base = (times["ahc"] ?? []).median
+        return [
+            Figure(
+                name: "network only, processor time",
+                ours: (times["layer"] ?? []).median,
+                beside: "AsyncHTTPClient",
+                theirs: base,
+                limit: ("1.15 times", 1.15)
+            ),
+            Figure(
+                name: "network only, the answer stored",
+                ours: (times["stored"] ?? []).median,
+                beside: "AsyncHTTPClient",
+                theirs: base
+            ),
+        ]
+    }
+
+    /// What a stored value costs the caller beyond decoding it.
+    private func stored(memory: Bool) async throws -> [Figure] {
+        let name = memory ? "-memory" : "-disk"
+        let keys = min(requests, 1000)
+        let client = try await open(name, memory: memory)
+        let endpoints = (0..<keys).map { Get(baseURL: url, path: "/stored/\($0)") }
+        for endpoint in endpoints { _ = try await client.fetch(endpoint) }
+        // The decoder's cost is that of the same decoder on the same octets.
+        let (decoder, octets) = (JSONDecoder(), Data(Content.json.utf8))
+        var (ours, decoding): ([Double], [Double]) = ([], [])
+        for round in 0...rounds {
+            let one = try await time(keys) {
+                for _ in 0..<keys { precondition(try decoder.decode(Content.self, from: octets).moments.count == 20) }
+            }
+            let two = try await time(keys) {
+                for endpoint in endpoints {
+                    let emission = try await client.fetch(endpoint, .storedFirst)
+                    precondition(emission.source == .store && emission.value.moments.count == 20)
+                }
+            }
+            if round > 0 {
+                decoding.append(one)
+                ours.append(two)
+            }
+        }
+        try await client.close()
+        return [
+            Figure(
+                name: "stored first, from \(memory ? "memory, decoded before" : "disk")",
+                ours: ours.median,
+                beside: "decoding alone",
+                theirs: memory ? 0 : decoding.median,
+                limit: memory ? ("10 µs", 10) : ("50 µs more", 50),
+                isDifference: true
+            )
+        ]
+    }
+}

@@ -1,0 +1,41 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Processor time of this process so far, of all its threads, in microseconds.
+func processorTime() -> Double {
+    var usage = rusage()
+    #if canImport(Glibc)
+        getrusage(RUSAGE_SELF, &usage)
+    #else
+        getrusage(RUSAGE_SELF, &usage)
+    #endif
+    func microseconds(_ time: timeval) -> Double { Double(time.tv_sec) * 1e6 + Double(time.tv_usec) }
+    return microseconds(usage.ru_utime) + microseconds(usage.ru_stime)
+}
+
+/// Microseconds of processor time for one of `count`.
+func processorTime(_ count: Int, _ body: () async throws -> Void) async rethrows -> Double {
+    let start = processorTime()
+    try await body()
+    return (processorTime() - start) / Double(count)
+}
+
+/// Microseconds by the clock for one of `count`.
+func time(_ count: Int, _ body: () async throws -> Void) async rethrows -> Double {
+    let start = ContinuousClock.now
+    try await body()
+    let duration = ContinuousClock.now - start
+    return (Double(duration.components.seconds) * 1e6 + Double(duration.components.attoseconds) / 1e12) / Double(count)
+}
+
+extension [Double] {
+    var median: Double { sorted()[count / 2] }
+}
+
+/// With one digit after the point.
+func rounded(_ value: Double) -> String { "\((value * 10).rounded() / 10)" }

@@ -1,0 +1,76 @@
+import HTTPCacheSemantics
+import HTTPTypes
+
+/// Parameters and fields of a request that are credentials: sent, and seen by nobody else.
+///
+/// They make a principal as `Authorization` does (see ``CredentialPartition``), and are neither in the key's target nor in a message.
+final class RequestSecrets: Sendable {
+    let parameters: Set<String>
+    let fields: Set<HTTPField.Name>
+    private let names: ParameterNames
+
+    /// `nil` where there are none.
+    init?(parameters: Set<String>, fields: Set<HTTPField.Name>) {
+        if parameters.isEmpty, fields.isEmpty { return nil }
+        self.parameters = parameters
+        self.fields = fields
+        names = ParameterNames(Array(parameters))
+    }
+
+    /// A target without the parameters.
+    func withheld(from target: TargetURI) -> WithheldTarget { target.withholding(names) }
+
+    /// Whether a request has any of them.
+    ///
+    /// - Parameter ignored: fields that make no principal.
+    func areIn(_ request: HTTPRequest, ignoring ignored: Set<HTTPField.Name>) -> Bool {
+        if request.headerFields.contains(where: { fields.contains($0.name) && !ignored.contains($0.name) }) {
+            return true
+        }
+        return TargetURI(request: request).map { !withheld(from: $0).pieces.isEmpty } ?? false
+    }
+
+    /// Shorter values are in many texts by chance.
+    private static let shortestValue = 4
+
+    /// The secrets of a request as they may appear in what others write: as they were sent, decoded, and a field's last word (`Bearer …`).
+    func values(in request: HTTPRequest) -> [String] {
+        var values: [String] = []
+        for field in request.headerFields where fields.contains(field.name) {
+            values.append(field.value)
+            if let word = field.value.split(separator: " ").last { values.append(String(word)) }
+        }
+        if let target = TargetURI(request: request) {
+            values += withheld(from: target).values.map { String(decoding: $0, as: UTF8.self) }
+        }
+        var seen: Set<String> = []
+        return values.filter { $0.utf8.count >= Self.shortestValue && seen.insert($0).inserted }
+            // The longest first, so that what holds another is found before it.
+            .sorted { $0.utf8.count > $1.utf8.count }
+    }
+
+    /// A transport's failure in whose words no secret of the request is.
+    func redacted(_ error: any Error, of request: HTTPRequest) -> any Error {
+        guard var failure = error as? TransportError else { return error }
+        let values = values(in: request)
+        for value in values { failure.message = failure.message.replacing(value, with: Redaction.placeholder) }
+        if let cause = failure.cause {
+            let text = String(reflecting: cause)
+            if values.contains(where: text.contains) { failure.cause = nil }
+        }
+        return failure
+    }
+}
+
+extension CacheRequest {
+    /// The target for messages, secrets left out.
+    package var redactedTarget: String { head.redactedTarget(secrets) }
+}
+
+extension HTTPRequest {
+    /// The target for messages, secrets redacted.
+    func redactedTarget(_ secrets: RequestSecrets?) -> String {
+        guard let target = TargetURI(request: self) else { return origin }
+        return (secrets?.withheld(from: target).target ?? target).redacted
+    }
+}

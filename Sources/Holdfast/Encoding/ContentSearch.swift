@@ -1,0 +1,44 @@
+import NIOCore
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Looks for octets in content that passes in chunks, across the chunks' edges too. It keeps fewer octets than it looks for.
+struct ContentSearch {
+    private let wanted: [UInt8]
+    /// The end of what has passed, where what is wanted may have begun.
+    private var tail: [UInt8] = []
+
+    /// - Parameter wanted: none are never found.
+    init(for wanted: [UInt8]) {
+        self.wanted = wanted
+    }
+
+    /// Whether the chunk holds or completes what is wanted.
+    mutating func finds(in chunk: ByteBuffer) -> Bool {
+        guard !wanted.isEmpty else { return false }
+        let kept = wanted.count - 1
+        let edge = tail + chunk.readableBytesView.prefix(kept)
+        if edge.withUnsafeBytes({ holds(wanted, in: $0) }) { return true }
+        if chunk.withUnsafeReadableBytes({ holds(wanted, in: $0) }) { return true }
+        tail = Array((tail + chunk.readableBytesView.suffix(kept)).suffix(kept))
+        return false
+    }
+}
+
+/// Whether octets stand somewhere in others.
+private func holds(_ wanted: [UInt8], in bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let first = wanted.first, let base = bytes.baseAddress, bytes.count >= wanted.count else { return false }
+    var offset = 0
+    let last = bytes.count - wanted.count
+    while offset <= last, let found = memchr(base + offset, Int32(first), last - offset + 1) {
+        if memcmp(found, wanted, wanted.count) == 0 { return true }
+        offset = UnsafeRawPointer(found) - base + 1
+    }
+    return false
+}

@@ -1,0 +1,153 @@
+import HTTPCache
+import NIOCore
+import NIOPosix
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A file that is sent: its length as it was when the request was made, and its octets as they are read, 256 KiB at a time.
+///
+/// What was announced is what is sent, or the request breaks off before its last octets: a file whose length or time of modification is another by then is not what the caller meant.
+struct FileContent: Sendable, Hashable {
+    static let chunkSize = 256 << 10
+
+    let path: String
+    let state: State
+
+    /// What tells that a file was changed.
+    struct State: Sendable, Hashable {
+        var length: Int64
+        var modifiedSeconds: Int64
+        var modifiedNanoseconds: Int64
+    }
+
+    /// Looks at the file, and does not open it.
+    ///
+    /// - Throws: ``HoldfastError`` with code `encodingFailed`: there is no such file, or it is none with a length.
+    init(path: String) throws {
+        var information = stat()
+        guard stat(path, &information) == 0 else {
+            throw Self.failure(path, "cannot be read: \(Self.words(errno))")
+        }
+        guard information.st_mode & S_IFMT == S_IFREG else { throw Self.failure(path, "is no regular file") }
+        self.path = path
+        state = State(information)
+    }
+
+    /// The octets. The file is opened anew each time they are read from the beginning, so that a request can be sent again.
+    ///
+    /// - Parameter excluded: what must not occur in the file; the octets that would complete it are not handed out.
+    func body(excluding excluded: [UInt8] = []) -> BodyStream {
+        let (path, state) = (path, state)
+        return BodyStream(length: state.length) {
+            var file: OpenFile?
+            var offset: Int64 = 0
+            var search = ContentSearch(for: excluded)
+            return {
+                guard offset < state.length else { return nil }
+                let opened: OpenFile
+                if let file { opened = file } else { opened = try await OpenFile.open(path, state) }
+                file = opened
+                let chunk = try await opened.read(at: offset)
+                offset += Int64(chunk.readableBytes)
+                guard !search.finds(in: chunk) else {
+                    throw TransportError(
+                        code: .invalidRequest,
+                        message:
+                            "The file '\(path)' holds the boundary of the multipart content that it is a part of. It was not sent. Choose another 'boundary'."
+                    )
+                }
+                if offset == state.length { file = nil }
+                return chunk
+            }
+        }
+    }
+
+    private static func failure(_ path: String, _ what: String) -> HoldfastError {
+        HoldfastError(code: .encodingFailed, message: "The file '\(path)' \(what). Nothing was sent.")
+    }
+
+    fileprivate static func words(_ code: Int32) -> String { String(cString: strerror(code)) }
+}
+
+extension FileContent.State {
+    fileprivate init(_ information: stat) {
+        #if canImport(Darwin)
+            let time = information.st_mtimespec
+        #else
+            let time = information.st_mtim
+        #endif
+        self.init(
+            length: Int64(information.st_size),
+            modifiedSeconds: Int64(time.tv_sec),
+            modifiedNanoseconds: Int64(time.tv_nsec)
+        )
+    }
+}
+
+/// An open file of a known state. It is read on NIO's thread pool: neither event loops nor cooperative threads wait for a disk.
+private final class OpenFile: Sendable {
+    private let descriptor: Int32
+    private let path: String
+    private let state: FileContent.State
+
+    private init(_ path: String, _ state: FileContent.State) throws {
+        descriptor = openForReading(path)
+        guard descriptor >= 0 else { throw Self.failure(path, "cannot be read: \(FileContent.words(errno))") }
+        self.path = path
+        self.state = state
+    }
+
+    deinit { close(descriptor) }
+
+    static func open(_ path: String, _ state: FileContent.State) async throws -> OpenFile {
+        try await NIOThreadPool.singleton.runIfActive {
+            let file = try OpenFile(path, state)
+            try file.checkUnchanged()
+            return file
+        }
+    }
+
+    /// The octets from an offset on, at least one; the last of them only where the file is what it was.
+    func read(at offset: Int64) async throws -> ByteBuffer {
+        try await NIOThreadPool.singleton.runIfActive { [self] in
+            let wanted = Int(min(Int64(FileContent.chunkSize), state.length - offset))
+            var buffer = ByteBufferAllocator().buffer(capacity: wanted)
+            let count = try buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: wanted) { bytes in
+                while true {
+                    let count = pread(descriptor, bytes.baseAddress, wanted, off_t(offset))
+                    if count >= 0 { return count }
+                    guard errno == EINTR else {
+                        throw Self.failure(path, "cannot be read: \(FileContent.words(errno))")
+                    }
+                }
+            }
+            guard count > 0 else { throw changed() }
+            if offset + Int64(count) == state.length { try checkUnchanged() }
+            return buffer
+        }
+    }
+
+    private func checkUnchanged() throws {
+        var information = stat()
+        guard fstat(descriptor, &information) == 0, FileContent.State(information) == state else { throw changed() }
+    }
+
+    private func changed() -> TransportError {
+        Self.failure(path, "was changed after its \(state.length) bytes had been announced. Send it again")
+    }
+
+    private static func failure(_ path: String, _ what: String) -> TransportError {
+        TransportError(code: .invalidRequest, message: "The file '\(path)' \(what). The request was broken off.")
+    }
+}
+
+/// Opens a file to be read, for no child process, and without waiting for a writer where a pipe took the file's place.
+private func openForReading(_ path: String) -> Int32 {
+    open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+}

@@ -1,0 +1,160 @@
+import Crypto
+import HTTPCache
+import NIOCore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension Multipart {
+    /// The parts as content, and its media type.
+    ///
+    /// - Throws: ``HoldfastError`` with code `parametersMissing`: there are no parts; `encodingFailed`: a file that cannot be read, a media type with a control character, a boundary
+    ///   that is none or occurs in a part.
+    func encoded() throws -> (body: RequestBody, contentType: String) {
+        guard !parts.isEmpty else {
+            throw HoldfastError(
+                code: .parametersMissing,
+                message: "The multipart content has no parts; it takes at least one (RFC 2046 §5.1.1)."
+            )
+        }
+        let pieces = try parts.map(Piece.init)
+        let boundary = try self.boundary.map { try checked($0, pieces) } ?? unusedBoundary(pieces)
+        // Without the line break before it, which a file may end with: what would be read as a delimiter is found all the same.
+        let delimiter = Array("--\(boundary)".utf8)
+        var body: [BodyStream.Part] = []
+        var text: [UInt8] = []
+        var length: Int64 = 0
+        for piece in pieces {
+            text += delimiter + Array("\r\n".utf8) + piece.head
+            switch piece.content {
+            case .data(let data): text += data
+            case .file(let file):
+                body += [.buffer(text), .stream(file.body(excluding: delimiter))]
+                length += Int64(text.count) + file.state.length
+                text = []
+            }
+            text += Array("\r\n".utf8)
+        }
+        text += delimiter + Array("--\r\n".utf8)
+        let contentType = "multipart/form-data; boundary=\(boundary.isToken ? boundary : "\"\(boundary)\"")"
+        guard !body.isEmpty else { return (.buffer(ByteBuffer(bytes: text)), contentType) }
+        body.append(.buffer(text))
+        return (.stream(.concatenating(body, length: length + Int64(text.count))), contentType)
+    }
+
+    /// A part as it is written.
+    private struct Piece {
+        enum Content {
+            case data(Data)
+            case file(FileContent)
+        }
+
+        /// The part's fields and the empty line behind them.
+        let head: [UInt8]
+        let content: Content
+
+        init(_ part: Part) throws {
+            var lines = "Content-Disposition: form-data; name=\"\(part.name.escapedForDisposition)\""
+            if let fileName = part.fileName { lines += "; filename=\"\(fileName.escapedForDisposition)\"" }
+            if let type = part.contentType {
+                guard !type.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+                    throw HoldfastError(
+                        code: .encodingFailed,
+                        message:
+                            "The media type of the part '\(part.name.escapedForDisposition)' holds a control character. Give one such as 'image/png'."
+                    )
+                }
+                lines += "\r\nContent-Type: \(type)"
+            }
+            head = Array((lines + "\r\n\r\n").utf8)
+            switch part.content {
+            case .data(let data): content = .data(data)
+            case .file(let path): content = .file(try FileContent(path: path))
+            }
+        }
+
+        func holds(_ text: [UInt8]) -> Bool {
+            var search = ContentSearch(for: text)
+            if search.finds(in: ByteBuffer(bytes: head)) { return true }
+            guard case .data(let data) = content else { return false }
+            search = ContentSearch(for: text)
+            return search.finds(in: ByteBuffer(bytes: data))
+        }
+    }
+
+    private func checked(_ boundary: String, _ pieces: [Piece]) throws -> String {
+        guard 1...70 ~= boundary.utf8.count, boundary.utf8.allSatisfy(\.isBoundaryOctet) else {
+            throw HoldfastError(
+                code: .encodingFailed,
+                message:
+                    "The boundary of the multipart content is none: it takes 1 to 70 letters, digits and '()+_,-./:=? (RFC 2046 §5.1.1)."
+            )
+        }
+        guard !pieces.contains(where: { $0.holds(Array("--\(boundary)".utf8)) }) else {
+            throw HoldfastError(
+                code: .encodingFailed,
+                message:
+                    "The boundary of the multipart content occurs in one of its parts. Choose another one, or none."
+            )
+        }
+        return boundary
+    }
+
+    /// A hash of the parts that does not occur in them. Of a file it takes the length, and not the octets.
+    private func unusedBoundary(_ pieces: [Piece]) -> String {
+        var hash = SHA256()
+        for piece in pieces {
+            hash.update(data: piece.head)
+            switch piece.content {
+            case .data(let data):
+                hash.update(data: Array("\(data.count):".utf8))
+                hash.update(data: data)
+            case .file(let file): hash.update(data: Array("file \(file.state.length):".utf8))
+            }
+        }
+        while true {
+            let boundary = "holdfast-\(Array(hash.finalize().prefix(16)).hexadecimal)"
+            if !pieces.contains(where: { $0.holds(Array("--\(boundary)".utf8)) }) { return boundary }
+            // Somebody knew it beforehand; the next one is not known by what was hashed before.
+            hash.update(data: Array(boundary.utf8))
+        }
+    }
+}
+
+extension Sequence<UInt8> {
+    /// Two lower-case digits for each octet.
+    var hexadecimal: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}
+
+extension String {
+    /// As browsers write the names of fields and files: UTF-8, and what would end the quotes or the line percent-encoded. RFC 7578 §4.2, WHATWG HTML §4.10.21.8
+    fileprivate var escapedForDisposition: String {
+        var result = ""
+        for scalar in unicodeScalars {
+            switch scalar {
+            case "\"": result += "%22"
+            case "\r": result += "%0D"
+            case "\n": result += "%0A"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+
+    /// Whether it can be a parameter's value without quotes. RFC 9110 §5.6.2
+    fileprivate var isToken: Bool {
+        utf8.allSatisfy { $0.isLetterOrDigit || "'+_-.".utf8.contains($0) }
+    }
+}
+
+extension UInt8 {
+    fileprivate var isLetterOrDigit: Bool { (self | 0x20) &- 0x61 < 26 || self &- 0x30 < 10 }
+    /// `bcharsnospace`: a space may not stand at the end, and is not worth it elsewhere. RFC 2046 §5.1.1
+    fileprivate var isBoundaryOctet: Bool { isLetterOrDigit || "'()+_,-./:=?".utf8.contains(self) }
+}

@@ -1,0 +1,35 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+extension ParameterValue {
+    /// How a date is written. An API has one convention; a date has none of its own.
+    public enum Dates: Sendable, Hashable {
+        /// `2026-02-03T04:05:06Z`: UTC, whole seconds.
+        case iso8601
+        /// Whole seconds since 1970, UTC.
+        case secondsSince1970
+        /// Whole milliseconds since 1970, UTC.
+        case millisecondsSince1970
+    }
+
+    /// A date by a convention; fractions are cut off towards the past. A date beyond 64 bits of milliseconds is the nearest that has them.
+    public static func date(_ date: Date, as convention: Dates = .iso8601) -> ParameterValue {
+        switch convention {
+        case .iso8601:
+            .string(Date(timeIntervalSince1970: date.timeIntervalSince1970.rounded(.down)).formatted(.iso8601))
+        case .secondsSince1970: .integer(Int64(clamping: date.timeIntervalSince1970))
+        case .millisecondsSince1970: .integer(Int64(clamping: date.timeIntervalSince1970 * 1000))
+        }
+    }
+}
+
+extension Int64 {
+    /// The number rounded down, or the nearest there is.
+    fileprivate init(clamping number: Double) {
+        let whole = number.rounded(.down)
+        self = Int64(exactly: whole) ?? (whole < 0 ? .min : .max)
+    }
+}

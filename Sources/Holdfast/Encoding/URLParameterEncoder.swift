@@ -1,0 +1,176 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Parameters as `name=value&…`: for the query of a URL, and as a form in the content (`application/x-www-form-urlencoded`).
+///
+/// Sorted by the UTF-8 octets of their names, nested ones too; everything but RFC 3986's unreserved characters is percent-encoded as UTF-8, unnormalised. `null` is left out, and
+/// so is an empty array. What separates (`&`, `=`, the comma of ``Arrays/commaJoined``) is never a part of a value. Names at the top level are taken as they are, so that
+/// `filter[author]` may be written by hand; a nested name that holds what nesting is written with is an error, or it could pass for a deeper one.
+public struct URLParameterEncoder: ParameterEncoder, Hashable {
+    /// How the elements of an array are named.
+    public enum Arrays: Sendable, Hashable {
+        /// `id=1&id=2`
+        case repeated
+        /// `id[]=1&id[]=2`
+        case brackets
+        /// `id[0]=1&id[1]=2`
+        case indexed
+        /// `id=1,2`; for single values only. A comma within one is `%2C`.
+        case commaJoined
+    }
+
+    /// How the names within an object are written.
+    public enum Nesting: Sendable, Hashable {
+        /// `filter[author]=7`
+        case brackets
+        /// `filter.author=7`
+        case dots
+    }
+
+    /// How a boolean is written.
+    public enum Booleans: Sendable, Hashable {
+        /// `true`, `false`
+        case words
+        /// `1`, `0`
+        case digits
+    }
+
+    /// How a space is written. A `+` that is meant is `%2B` in either.
+    public enum Spaces: Sendable, Hashable {
+        /// `%20`, which every server reads.
+        case percent
+        /// `+`, as browsers send forms.
+        case plus
+    }
+
+    /// See ``Arrays``.
+    public var arrays: Arrays
+    /// See ``Nesting``.
+    public var nesting: Nesting
+    /// See ``Booleans``.
+    public var booleans: Booleans
+    /// See ``Spaces``.
+    public var spaces: Spaces
+
+    /// Repeated names, brackets, words and `%20` unless told otherwise.
+    public init(
+        arrays: Arrays = .repeated,
+        nesting: Nesting = .brackets,
+        booleans: Booleans = .words,
+        spaces: Spaces = .percent
+    ) {
+        self.arrays = arrays
+        self.nesting = nesting
+        self.booleans = booleans
+        self.spaces = spaces
+    }
+
+    /// `application/x-www-form-urlencoded`
+    public var contentType: String { "application/x-www-form-urlencoded" }
+
+    /// The parameters as a form. See ``query(_:)``.
+    public func encode(_ parameters: Parameters) throws -> Data {
+        Data(try query(parameters).utf8)
+    }
+
+    /// The parameters as a query, without `?`; empty where there are none.
+    ///
+    /// - Throws: ``HoldfastError`` with code `encodingFailed`: a number that is not finite, an array or object in an array whose elements are joined by commas, a nested name that
+    ///   holds brackets or dots where these write the nesting.
+    public func query(_ parameters: Parameters) throws -> String {
+        var pairs: [String] = []
+        for (name, value) in parameters.sorted { try append(value, as: escaped(name), to: &pairs) }
+        return pairs.joined(separator: "&")
+    }
+
+    private func append(_ value: ParameterValue, as name: String, to pairs: inout [String]) throws {
+        switch value {
+        case .null: return
+        case .array(let values): try append(values, as: name, to: &pairs)
+        case .object(let parameters):
+            for (inner, value) in parameters.sorted {
+                try append(value, as: try nested(inner, in: name), to: &pairs)
+            }
+        case .boolean, .integer, .unsigned, .number, .string: pairs.append("\(name)=\(try single(value, of: name))")
+        }
+    }
+
+    private func append(_ values: [ParameterValue], as name: String, to pairs: inout [String]) throws {
+        if case .commaJoined = arrays {
+            let texts = try values.filter { $0 != .null }.map { try single($0, of: name) }
+            if !texts.isEmpty { pairs.append("\(name)=\(texts.joined(separator: ","))") }
+            return
+        }
+        for (index, value) in values.enumerated() {
+            let suffix =
+                switch arrays {
+                case .repeated, .commaJoined: ""
+                case .brackets: "%5B%5D"
+                case .indexed: nesting == .dots ? ".\(index)" : "%5B\(index)%5D"
+                }
+            try append(value, as: name + suffix, to: &pairs)
+        }
+    }
+
+    /// A value without parts, escaped.
+    private func single(_ value: ParameterValue, of name: String) throws -> String {
+        switch value {
+        case .boolean(let value): return booleans == .words ? (value ? "true" : "false") : (value ? "1" : "0")
+        case .integer(let value): return "\(value)"
+        case .unsigned(let value): return "\(value)"
+        case .number(let value):
+            guard value.isFinite else {
+                throw Self.failure("The parameter '\(name)' is \(value); a query takes finite numbers only.")
+            }
+            // The '+' of an exponent would be read as a space.
+            return escaped("\(value)")
+        case .string(let value): return escaped(value)
+        case .null, .array, .object:
+            throw Self.failure(
+                "The parameter '\(name)' has an array or object among elements that are joined by commas. Choose 'repeated', 'brackets' or 'indexed'."
+            )
+        }
+    }
+
+    private func nested(_ inner: String, in name: String) throws -> String {
+        let isAmbiguous =
+            switch nesting {
+            case .brackets: inner.utf8.contains { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") }
+            case .dots: inner.utf8.contains(UInt8(ascii: "."))
+            }
+        guard !isAmbiguous else {
+            throw Self.failure(
+                "A name within the parameter '\(name)' holds what nesting is written with, \(nesting == .dots ? "a dot" : "a bracket"), and would be read as another one. Choose the other nesting, or rename it."
+            )
+        }
+        return nesting == .dots ? "\(name).\(escaped(inner))" : "\(name)%5B\(escaped(inner))%5D"
+    }
+
+    private static func failure(_ message: String) -> HoldfastError {
+        HoldfastError(code: .encodingFailed, message: message)
+    }
+
+    private static let digits = Array("0123456789ABCDEF".utf8)
+
+    private func escaped(_ text: some StringProtocol) -> String {
+        var octets: [UInt8] = []
+        octets.reserveCapacity(text.utf8.count)
+        for octet in text.utf8 {
+            switch octet {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                octets.append(octet)
+            case UInt8(ascii: " ") where spaces == .plus: octets.append(UInt8(ascii: "+"))
+            default:
+                octets.append(UInt8(ascii: "%"))
+                octets.append(Self.digits[Int(octet >> 4)])
+                octets.append(Self.digits[Int(octet & 15)])
+            }
+        }
+        return String(decoding: octets, as: UTF8.self)
+    }
+}

@@ -1,0 +1,75 @@
+public import HTTPCache
+public import HTTPTypes
+public import HoldfastConfiguration
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// An endpoint of any type, for lists and functions that take those of several APIs. It is asked for as the one it holds, and answers with bytes; a call names what they
+/// decode to with `as:`.
+///
+/// ```swift
+/// for endpoint in [AnyEndpoint(GitHub.user("ada")), AnyEndpoint(Weather.today)] {
+///     let emission = try await client.fetch(endpoint)
+/// }
+/// ```
+public struct AnyEndpoint: Endpoint {
+    /// The content as it is.
+    public typealias Response = Data
+
+    /// The endpoint itself.
+    public let base: any Endpoint
+
+    /// An endpoint of whatever type; one that is erased already is not wrapped again.
+    public init(_ base: any Endpoint) {
+        self.base = (base as? AnyEndpoint)?.base ?? base
+    }
+
+    /// The endpoint's own, like all below.
+    public var baseURL: String { base.baseURL }
+    /// See ``Endpoint/baseURL(in:)``.
+    public func baseURL(in environment: ServerEnvironment?) -> String { base.baseURL(in: environment) }
+    /// See ``Endpoint/path``.
+    public var path: String { base.path }
+    /// See ``Endpoint/method``.
+    public var method: HTTPRequest.Method { base.method }
+    /// See ``Endpoint/task``.
+    public var task: HTTPTask { base.task }
+    /// See ``Endpoint/headers``.
+    public var headers: HTTPFields { base.headers }
+    /// See ``Endpoint/principal``.
+    public var principal: String? { base.principal }
+    /// See ``Endpoint/secrets``.
+    public var secrets: Secrets { base.secrets }
+    /// See ``Endpoint/isMutation``.
+    public var isMutation: Bool { base.isMutation }
+    /// See ``Endpoint/isIdempotent``.
+    public var isIdempotent: Bool { base.isIdempotent }
+    /// See ``Endpoint/storage``.
+    public var storage: CacheRequest.Storage { base.storage }
+    /// See ``Endpoint/rule``.
+    public var rule: RuleSettings? { base.rule }
+    /// See ``Endpoint/strategy``.
+    public var strategy: SingleValueStrategy { base.strategy }
+    /// See ``Endpoint/invalidates``.
+    public var invalidates: [StoreInvalidation] { base.invalidates }
+    /// See ``Endpoint/acceptedStatuses``.
+    public var acceptedStatuses: AcceptedStatuses { base.acceptedStatuses }
+    /// See ``Endpoint/valuePath``.
+    public var valuePath: ValuePath { base.valuePath }
+    /// See ``Endpoint/envelope``.
+    public var envelope: EnvelopeChoice { base.envelope }
+    /// See ``Endpoint/emptyContent``.
+    public var emptyContent: EmptyContent { base.emptyContent }
+    /// See ``Endpoint/maximumBodyBytes``.
+    public var maximumBodyBytes: Int? { base.maximumBodyBytes }
+    /// See ``Endpoint/timeout``.
+    public var timeout: Duration? { base.timeout }
+    /// See ``Endpoint/retry``.
+    public var retry: RetryPolicy? { base.retry }
+    /// See ``Endpoint/sampleResponse``.
+    public var sampleResponse: SampleResponse? { base.sampleResponse }
+}

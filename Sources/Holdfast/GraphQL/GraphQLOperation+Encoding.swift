@@ -1,0 +1,66 @@
+import HTTPTypes
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension GraphQLOperation {
+    /// `application/json`
+    static let contentType = "application/json"
+    /// What is accepted where nobody says: the media type of GraphQL, and the one of servers that are older. GraphQL over HTTP §5
+    static let acceptedTypes = "application/graphql-response+json, application/json;q=0.9"
+
+    /// Whether an answer may be stored and an answer that is stored may be used.
+    var isStorable: Bool { kind == .query && form != .registering }
+
+    /// The operation in the content of a POST. GraphQL over HTTP §6.3
+    func content() throws -> Data {
+        try check()
+        var members = Parameters()
+        if form != .persisted { members["query"] = .string(query) }
+        if let operationName { members["operationName"] = .string(operationName) }
+        if !variables.values.isEmpty { members["variables"] = .object(variables) }
+        if let extensions { members["extensions"] = .object(extensions) }
+        return try JSONContentEncoder().encode(members)
+    }
+
+    /// The operation in the query of a GET. GraphQL over HTTP §6.2
+    ///
+    /// - Throws: ``HoldfastError`` with code `encodingFailed`: it is no query; safe methods run no other. GraphQL over HTTP §6.2.1
+    func parameters() throws -> Parameters {
+        try check()
+        guard kind == .query else {
+            throw HoldfastError(
+                code: .encodingFailed,
+                message:
+                    "The GraphQL operation \(operationName.map { "'\($0)' " } ?? "")is no query; GET runs queries only. Send it by POST."
+            )
+        }
+        var parameters = Parameters()
+        if form != .persisted { parameters["query"] = .string(query) }
+        if let operationName { parameters["operationName"] = .string(operationName) }
+        if !variables.values.isEmpty { parameters["variables"] = try json(variables) }
+        if let extensions { parameters["extensions"] = try json(extensions) }
+        return parameters
+    }
+
+    /// Apollo's, version 1. <https://www.apollographql.com/docs/apollo-server/performance/apq>
+    private var extensions: Parameters? {
+        form == .document ? nil : ["persistedQuery": ["version": 1, "sha256Hash": .string(documentHash)]]
+    }
+
+    private func json(_ parameters: Parameters) throws -> ParameterValue {
+        .string(String(decoding: try JSONContentEncoder().encode(parameters), as: UTF8.self))
+    }
+
+    private func check() throws {
+        guard query.contains(where: { !$0.isWhitespace }) else {
+            throw HoldfastError(
+                code: .parametersMissing,
+                message: "The GraphQL operation has no document. Give its text, also where only its hash is sent."
+            )
+        }
+    }
+}

@@ -1,0 +1,222 @@
+import HTTPCache
+import HTTPCacheSemantics
+public import HTTPTypes
+public import Logging
+import NIOCore
+
+/// Writes what goes out on the wire and what comes back to a log, without secrets.
+///
+/// ```swift
+/// let configuration = CachingClient.Configuration(plugins: [NetworkLogger(logger)])
+/// ```
+///
+/// A request that the store answers is not sent and not logged. Method, target, status, duration and sizes are; fields and content
+/// only where ``Options`` say so. In all of it `REDACTED` stands for user information, for fields such as `Authorization` and `Cookie`, for parameters whose names tell of a secret,
+/// and for the ``Secrets`` of client, endpoint and plugins, also where the request's own come back in an answer.
+/// Content may hold what no name tells of, so it is best not shown in production.
+public struct NetworkLogger: ObservingPlugin {
+    /// How requests and responses are written.
+    public enum Form: Sendable, Hashable {
+        /// Constant messages, the facts as metadata: for machines.
+        case metadata
+        /// A readable line each.
+        case text
+        /// Requests as `curl` commands that send them again, once the secrets are filled in; the rest as ``text``.
+        case curl
+    }
+
+    /// What is written. Fields and content are not, unless told otherwise.
+    public struct Options: Sendable, Hashable {
+        /// See ``Form``. ``Form/metadata`` unless told otherwise.
+        public var form: Form
+        /// `debug` unless told otherwise.
+        public var level: Logger.Level
+        /// Whether fields are shown.
+        public var showsFields: Bool
+        /// Octets of content that are shown of each request and response, before secrets are replaced. 0 shows none.
+        ///
+        /// JSON, forms and text are shown; forms in parts and compressed content are not.
+        public var contentLimit: Int
+
+        /// See the properties.
+        public init(
+            form: Form = .metadata,
+            level: Logger.Level = .debug,
+            showsFields: Bool = false,
+            contentLimit: Int = 0
+        ) {
+            self.form = form
+            self.level = level
+            self.showsFields = showsFields
+            self.contentLimit = contentLimit
+        }
+    }
+
+    private let logger: Logger
+    private let options: Options
+
+    /// A logger of the network.
+    public init(_ logger: Logger, _ options: Options = Options()) {
+        self.logger = logger
+        self.options = options
+    }
+
+    /// See ``ObservingPlugin``.
+    public var contentLimit: Int { isSilent ? 0 : options.contentLimit }
+
+    /// See ``ObservingPlugin``.
+    public func willSend(_ request: SentRequest, for call: CallInfo) {
+        guard !isSilent else { return }
+        let redaction = SecretRedaction(call.secrets)
+        let content = request.shownContent(upTo: options.contentLimit, redaction)
+        var facts = Facts(request, call, redaction)
+        facts.add("http.request.octets", request.octets.map { "\($0)" })
+        if options.showsFields { facts.add("http.request.fields", fields: redaction.fields(request.head.headerFields)) }
+        facts.add("http.request.content", content?.line)
+        switch options.form {
+        case .metadata: write("Request sent", facts)
+        case .text: write("→ \(facts.line)")
+        case .curl:
+            write("\(CurlCommand(request.head, content: content, redaction: redaction))")
+        }
+    }
+
+    /// See ``ObservingPlugin``.
+    public func didReceive(
+        _ result: Result<HTTPResponse, any Error>,
+        to request: SentRequest,
+        for call: CallInfo,
+        after duration: Duration
+    ) {
+        guard !isSilent else { return }
+        let redaction = SecretRedaction(call.secrets)
+        var facts = Facts(request, call, redaction)
+        facts.add("http.duration.ms", duration.milliseconds)
+        switch result {
+        case .success(let response):
+            facts.add("http.status", "\(response.status.code)")
+            facts.add("http.response.octets", response.headerFields[.contentLength])
+            if options.showsFields {
+                // An origin may send back what it was sent.
+                let secrets = redaction.values(in: request.head)
+                facts.add("http.response.fields", fields: redaction.fields(response.headerFields), hiding: secrets)
+            }
+            write(options.form == .metadata ? "Response received" : "← \(facts.line)", facts)
+        case .failure(let error):
+            facts.add("error", error.fault)
+            write(options.form == .metadata ? "Request failed" : "✕ \(facts.line)", facts)
+        }
+    }
+
+    /// See ``ObservingPlugin``.
+    public func didEnd(
+        _ content: ReceivedContent,
+        of response: HTTPResponse,
+        to request: SentRequest,
+        for call: CallInfo
+    ) {
+        guard !isSilent else { return }
+        let redaction = SecretRedaction(call.secrets)
+        var facts = Facts(request, call, redaction)
+        facts.add("http.duration.ms", content.duration.milliseconds)
+        facts.add("http.status", "\(response.status.code)")
+        facts.add("http.response.octets", "\(content.octets)")
+        if options.contentLimit > 0, content.octets > 0 {
+            let shown = ShownContent(
+                content.beginning,
+                isWhole: content.isWhole,
+                fields: response.headerFields,
+                redaction: redaction,
+                secrets: redaction.values(in: request.head)
+            )
+            facts.add("http.response.content", shown.line)
+        }
+        switch content.ending {
+        case .complete: break
+        case .givenUp: facts.add("http.response.ending", "given up")
+        case .brokenOff(let error): facts.add("error", error.fault)
+        }
+        write(options.form == .metadata ? "Response content ended" : "⇤ \(facts.line)", facts)
+    }
+
+    private var isSilent: Bool { logger.logLevel > options.level }
+
+    private func write(_ message: Logger.Message, _ facts: Facts? = nil) {
+        logger.log(level: options.level, message, metadata: options.form == .metadata ? facts?.metadata : nil)
+    }
+}
+
+/// What is written of one event, in order.
+private struct Facts {
+    private let start: String
+    private var facts: [(name: String, value: Logger.MetadataValue)]
+    private(set) var line: String
+
+    init(_ request: SentRequest, _ call: CallInfo, _ redaction: SecretRedaction) {
+        let (method, target) = (request.head.method.rawValue.withoutControls, redaction.target(of: request.head))
+        start = "\(method) \(target)"
+        line = start
+        facts = [("call.number", "\(call.number)"), ("http.method", "\(method)"), ("http.url", "\(target)")]
+        if call.attempt > 0 { add("call.attempt", "\(call.attempt)") }
+    }
+
+    mutating func add(_ name: String, _ value: String?) {
+        guard let value else { return }
+        facts.append((name, "\(value)"))
+        line += " \(name)=\(value)"
+    }
+
+    mutating func add(_ name: String, fields: HTTPFields, hiding secrets: [[UInt8]] = []) {
+        let lines = fields.map { field in
+            let line = "\(field.name): \(field.value)"
+            return String(decoding: Array(line.utf8).hiding(secrets), as: UTF8.self).withoutControls
+        }
+        facts.append((name, .array(lines.map { "\($0)" })))
+        for line in lines { self.line += "\n    \(line)" }
+    }
+
+    var metadata: Logger.Metadata { Logger.Metadata(facts, uniquingKeysWith: { $1 }) }
+}
+
+extension SentRequest {
+    /// Octets of content, where that is known.
+    fileprivate var octets: Int64? {
+        switch body {
+        case .buffer(let buffer): Int64(buffer.readableBytes)
+        case .stream(let stream): stream.length
+        case nil: nil
+        }
+    }
+
+    fileprivate func shownContent(upTo limit: Int, _ redaction: SecretRedaction) -> ShownContent? {
+        switch body {
+        case .buffer(let buffer):
+            guard limit > 0, buffer.readableBytes > 0 else { return buffer.readableBytes > 0 ? .leftOut : nil }
+            return ShownContent(
+                Array(buffer.readableBytesView.prefix(limit)),
+                isWhole: buffer.readableBytes <= limit,
+                fields: head.headerFields,
+                redaction: redaction,
+                secrets: redaction.values(in: head)
+            )
+        case .stream: return .leftOut
+        case nil: return nil
+        }
+    }
+}
+
+extension Error {
+    /// What failed, in words that hold no secret: those of errors of unknown origin might.
+    fileprivate var fault: String {
+        switch self {
+        case let error as TransportError: "\(error.code): \(Redaction.uriText(error.message))"
+        case is CancellationError: "cancelled"
+        default: "\(type(of: self))"
+        }
+    }
+}
+
+extension Duration {
+    /// In milliseconds, to a tenth.
+    fileprivate var milliseconds: String { "\(((self / .milliseconds(1)) * 10).rounded() / 10)" }
+}

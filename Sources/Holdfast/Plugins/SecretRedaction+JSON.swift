@@ -1,0 +1,99 @@
+import HTTPCacheSemantics
+
+extension SecretRedaction {
+    /// JSON with the values of secret names replaced, whole objects and arrays included; everything else stays as it came.
+    ///
+    /// It may break off anywhere, or be no JSON at all.
+    func json(_ octets: [UInt8]) -> [UInt8] {
+        var scanner = JSONScanner(rest: octets[...])
+        var result: [UInt8] = []
+        while let octet = scanner.rest.first {
+            guard octet == UInt8(ascii: "\"") else {
+                result.append(octet)
+                scanner.rest = scanner.rest.dropFirst()
+                continue
+            }
+            let name = scanner.string()
+            result += name
+            result += scanner.space()
+            guard scanner.rest.first == UInt8(ascii: ":") else { continue }
+            scanner.rest = scanner.rest.dropFirst()
+            result.append(UInt8(ascii: ":"))
+            result += scanner.space()
+            guard isSecret(name: JSONScanner.unescaped(name)) else { continue }
+            scanner.skipValue()
+            result += "\"\(Redaction.placeholder)\"".utf8
+        }
+        return result
+    }
+}
+
+/// Finds where strings and values of JSON end. RFC 8259
+private struct JSONScanner {
+    var rest: ArraySlice<UInt8>
+
+    /// A string with its quotation marks, as far as it goes.
+    mutating func string() -> ArraySlice<UInt8> {
+        let start = rest.startIndex
+        var index = start + 1
+        while index < rest.endIndex, rest[index] != UInt8(ascii: "\"") {
+            index += rest[index] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        index = min(index + 1, rest.endIndex)
+        defer { rest = rest[index...] }
+        return rest[start..<index]
+    }
+
+    mutating func space() -> ArraySlice<UInt8> {
+        let space = rest.prefix { " \t\r\n".utf8.contains($0) }
+        rest = rest.dropFirst(space.count)
+        return space
+    }
+
+    mutating func skipValue() {
+        var depth = 0
+        while let octet = rest.first {
+            switch octet {
+            case UInt8(ascii: "\""):
+                _ = string()
+                if depth == 0 { return }
+                continue
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                // The end of what the value stands in.
+                if depth == 0 { return }
+                depth -= 1
+                if depth == 0 {
+                    rest = rest.dropFirst()
+                    return
+                }
+            case UInt8(ascii: ",") where depth == 0: return
+            default: break
+            }
+            rest = rest.dropFirst()
+        }
+    }
+
+    /// A string's content: a name may be written with escapes.
+    static func unescaped(_ string: ArraySlice<UInt8>) -> [UInt8] {
+        var rest = string.dropFirst()
+        if rest.last == UInt8(ascii: "\"") { rest = rest.dropLast() }
+        var octets: [UInt8] = []
+        while let octet = rest.popFirst() {
+            guard octet == UInt8(ascii: "\\"), let escaped = rest.popFirst() else {
+                octets.append(octet)
+                continue
+            }
+            if escaped == UInt8(ascii: "u"), rest.count >= 4,
+                let value = UInt32(String(decoding: rest.prefix(4), as: UTF8.self), radix: 16),
+                let scalar = Unicode.Scalar(value)
+            {
+                octets += String(Character(scalar)).utf8
+                rest = rest.dropFirst(4)
+            } else {
+                octets.append(escaped)
+            }
+        }
+        return octets
+    }
+}

@@ -1,0 +1,46 @@
+extension Emission where Value: EnvelopedContent, Value.Model: Sendable {
+    /// The same emission of the model alone; see ``EnvelopedContent/validate()``.
+    ///
+    /// - Throws: ``HoldfastError`` with code `envelope`.
+    public func validate() throws -> Emission<Value.Model?> {
+        do {
+            return try map { try $0.validate() }
+        } catch var error as HoldfastError {
+            error.status = status
+            throw error
+        }
+    }
+}
+
+extension Emission {
+    /// The same emission, its value taken one step further.
+    ///
+    /// - Throws: ``HoldfastError`` with code `dataFormat` where the step returns `nil` or throws an error of its own; `decodingFailed` for
+    ///   an error of a decoder. It keeps the value in ``HoldfastError/rejected``.
+    public func step<Next: Sendable>(_ transform: (Value) throws -> Next?) throws -> Emission<Next> {
+        let next = Result<Value, HoldfastError>.success(value).step(transform)
+        do {
+            return try map { _ in try next.get() }
+        } catch var error as HoldfastError {
+            error.status = error.status ?? status
+            throw error
+        }
+    }
+
+    /// The same emission, its value taken one step further by a step that has a name; see ``ResultStep``.
+    public func step<Next: Sendable>(_ step: ResultStep<Value, Next>) throws -> Emission<Next> {
+        try self.step { try step.take($0) }
+    }
+}
+
+extension Emission where Value == Content {
+    /// The same emission of the value at a path.
+    ///
+    /// - Throws: ``HoldfastError``, as ``Content/value(at:as:)``.
+    public func map<Model: Decodable & Sendable>(
+        _ type: Model.Type,
+        at path: ValuePath = ValuePath()
+    ) throws -> Emission<Model> {
+        try map { try $0.value(at: path, as: type) }
+    }
+}

@@ -1,0 +1,108 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// A step in processing a result that can be used again: from bytes to an object, to an array of objects, to a model, to an array of models.
+///
+/// ```swift
+/// extension ResultStep where Input == [String: JSONValue], Output == [JSONValue] {
+///     static var moments: Self { ResultStep { $0["moments"]?.elements } }
+/// }
+/// let moments = result.step(.dictionary).step(.moments).step(.models(Moment.self))
+/// ```
+public struct ResultStep<Input, Output>: Sendable {
+    /// Takes the step; `nil` where the input has not the form it needs.
+    public let take: @Sendable (Input) throws -> Output?
+
+    /// A step.
+    public init(_ take: @escaping @Sendable (Input) throws -> Output?) {
+        self.take = take
+    }
+
+    /// Both steps, one after the other.
+    public func then<Next>(_ next: ResultStep<Output, Next>) -> ResultStep<Input, Next> {
+        ResultStep<Input, Next> { input in try take(input).flatMap(next.take) }
+    }
+}
+
+/// What the steps to objects and models start from: bytes, or a value that was already read.
+public protocol StepInput: Sendable {
+    /// Decodes it.
+    ///
+    /// - Throws: the decoder's error.
+    func decoded<Value: Decodable>(_ type: Value.Type, by decoder: any ResponseDecoder) throws -> Value
+}
+
+extension Data: StepInput {
+    /// Decodes the bytes.
+    public func decoded<Value: Decodable>(_ type: Value.Type, by decoder: any ResponseDecoder) throws -> Value {
+        try decoder.decode(type, from: self)
+    }
+}
+
+extension JSONValue: StepInput {
+    /// Decodes the value.
+    public func decoded<Value: Decodable>(_ type: Value.Type, by decoder: any ResponseDecoder) throws -> Value {
+        if let value = self as? Value { return value }
+        return try decoder.decode(type, from: JSONEncoder().encode(self))
+    }
+}
+
+extension Dictionary: StepInput where Key == String, Value == JSONValue {
+    /// Decodes the object.
+    public func decoded<Model: Decodable>(_ type: Model.Type, by decoder: any ResponseDecoder) throws -> Model {
+        try JSONValue.object(self).decoded(type, by: decoder)
+    }
+}
+
+extension Array: StepInput where Element: StepInput & Encodable {
+    /// Decodes the array.
+    public func decoded<Model: Decodable>(_ type: Model.Type, by decoder: any ResponseDecoder) throws -> Model {
+        try decoder.decode(type, from: JSONEncoder().encode(self))
+    }
+}
+
+extension ResultStep where Input: StepInput, Output == JSONValue {
+    /// To a value of whatever form.
+    public static var value: Self { ResultStep { try $0.decoded(JSONValue.self, by: JSONDecoder()) } }
+}
+
+extension ResultStep where Input: StepInput, Output == [String: JSONValue] {
+    /// To an object; anything else has not the form.
+    public static var dictionary: Self { ResultStep { try $0.decoded(JSONValue.self, by: JSONDecoder()).members } }
+}
+
+extension ResultStep where Input: StepInput, Output == [[String: JSONValue]] {
+    /// To an array of objects; anything else, also as an element, has not the form.
+    public static var dictionaries: Self {
+        ResultStep { input in
+            guard let elements = try input.decoded(JSONValue.self, by: JSONDecoder()).elements else { return nil }
+            let dictionaries = elements.compactMap(\.members)
+            return dictionaries.count == elements.count ? dictionaries : nil
+        }
+    }
+}
+
+extension ResultStep where Input: StepInput, Output: Decodable & SendableMetatype {
+    /// To a model: whole, or not at all.
+    ///
+    /// - Parameter decoder: JSON with ISO 8601 dates unless told otherwise.
+    public static func model(
+        _ type: Output.Type,
+        decoder: any ResponseDecoder = CachingClient.Configuration.defaultDecoder
+    ) -> Self {
+        ResultStep { try $0.decoded(Output.self, by: decoder) }
+    }
+
+    /// To an array of models: each of them whole, or none at all.
+    ///
+    /// - Parameter decoder: JSON with ISO 8601 dates unless told otherwise.
+    public static func models<Model: Decodable & SendableMetatype>(
+        _ type: Model.Type,
+        decoder: any ResponseDecoder = CachingClient.Configuration.defaultDecoder
+    ) -> Self where Output == [Model] {
+        ResultStep { try $0.decoded([Model].self, by: decoder) }
+    }
+}

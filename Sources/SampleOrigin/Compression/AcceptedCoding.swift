@@ -1,0 +1,17 @@
+/// Whether an `Accept-Encoding` field lets a coding be used: RFC 9110 §12.5.3.
+///
+/// No field lets everything be used, as far as the protocol goes; here it means that nothing was asked for.
+func accepts(_ coding: String, field: String?) -> Bool {
+    var others = false
+    for range in (field ?? "").split(separator: ",") {
+        let parts = range.split(separator: ";").map { String($0).trimmed.lowercased() }
+        let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.map { Double($0.dropFirst(2)) ?? 0 } ?? 1
+        switch parts.first {
+        // The old name of gzip means the same (§8.4.1.3).
+        case coding, "x-" + coding: return weight > 0
+        case "*": others = weight > 0
+        default: break
+        }
+    }
+    return others
+}

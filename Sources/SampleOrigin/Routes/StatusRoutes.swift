@@ -1,0 +1,34 @@
+import HTTPTypes
+import Hummingbird
+
+/// `/status/{code}`: any status, with what the protocol asks of it.
+func addStatusRoutes(to router: Router<OriginContext>) {
+    for method: HTTPRequest.Method in [.get, .post, .put, .patch, .delete] {
+        router.on("/status/{code}", method: method) { request, context in
+            let text = try context.parameters.require("code")
+            guard let code = Int(text), (200...599).contains(code) else {
+                throw OriginHTTPError.badRequest("'\(text)' is not a status from 200 to 599.")
+            }
+            return answer(status: code, body: Query(request)["body"] ?? "{\"status\":\(code)}")
+        }
+    }
+}
+
+private func answer(status code: Int, body: String) -> Response {
+    let status = HTTPResponse.Status(code: code)
+    // These end with their head (RFC 9110 §15.3.5, §15.4.5); a 205 has no content either (§15.3.6).
+    if [204, 205, 304].contains(code) {
+        return code == 205 ? Response(status: status) : Response(status: status).withoutLength
+    }
+    var response = Response.bytes(Array(body.utf8), contentType: "application/json", status: status)
+    switch code {
+    case 300...308: response.headers[.location] = "/counter"
+    case 401: response.headers[.wwwAuthenticate] = "Bearer realm=\"sample-origin\""
+    case 405: response.headers[.allow] = "OPTIONS"
+    case 407: response.headers[.proxyAuthenticate] = "Basic realm=\"sample-origin\""
+    // What the client is to go on with (§15.5.22); nobody will, here.
+    case 426: response.headers[.upgrade] = "HTTP/2.0"
+    default: break
+    }
+    return response
+}

@@ -1,0 +1,28 @@
+import Synchronization
+
+/// Counts the attempts at each key, for routes that behave otherwise the first times.
+final class AttemptCounter: Sendable {
+    static let maximumKeys = 1_000
+
+    private let attempts = Mutex<[String: Int]>([:])
+
+    /// Counts an attempt and returns how many there were before it.
+    ///
+    /// Keys beyond the limit are not counted: for them every attempt is a late one, with which nothing goes wrong.
+    func begin(key: String) -> Int {
+        attempts.withLock { attempts in
+            guard let earlier = attempts[key] ?? (attempts.count < Self.maximumKeys ? 0 : nil) else { return .max }
+            attempts[key] = earlier + 1
+            return earlier
+        }
+    }
+
+    /// How many attempts there were.
+    func count(key: String) -> Int {
+        attempts.withLock { $0[key] ?? 0 }
+    }
+
+    func reset() {
+        attempts.withLock { $0.removeAll() }
+    }
+}

@@ -1,0 +1,157 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Reads `multipart/form-data` as it arrives: RFC 7578 and RFC 2046 §5.1.
+///
+/// Stricter than a server needs to be, for it is here to find a client's mistakes: no preamble, no epilogue but a line
+/// end, no padding behind a boundary, at least one part.
+struct MultipartParser {
+    static let maximumParts = 1_000
+    static let maximumHeadBytes = 8 << 10
+
+    enum Event {
+        case began(MultipartPartHead)
+        case content(ArraySlice<UInt8>)
+        case ended
+    }
+
+    private enum State {
+        /// Before the first delimiter, where nothing may stand.
+        case preamble
+        case behindDelimiter
+        case head
+        case content
+        case epilogue
+    }
+
+    private let delimiter: [UInt8]
+    private var state = State.preamble
+    private var partCount = 0
+    // The first delimiter is at the start of a line without an end of one before it, which this makes up for.
+    private var pending: [UInt8] = [13, 10]
+
+    /// Makes a parser for the boundary that a `Content-Type` names; `nil` when it names none that is allowed.
+    init?(contentType: String) {
+        guard let type = ParameterizedValue(contentType.utf8), type.value == "multipart/form-data",
+            let boundary = type.parameters["boundary"], Self.isAllowed(boundary)
+        else { return nil }
+        delimiter = Array("\r\n--\(boundary)".utf8)
+    }
+
+    /// What these bytes complete.
+    ///
+    /// - Throws: ``MultipartError``.
+    mutating func feed(_ bytes: some Collection<UInt8>) throws -> [Event] {
+        pending.append(contentsOf: bytes)
+        var events: [Event] = []
+        while let event = try next() { events.append(contentsOf: event) }
+        return events
+    }
+
+    /// Says that nothing follows.
+    ///
+    /// - Throws: ``MultipartError`` when something should.
+    func finish() throws {
+        guard case .epilogue = state else { throw MultipartError("the body ends before its closing delimiter") }
+        guard pending.isEmpty || pending == [13, 10] else {
+            throw MultipartError("something follows the closing delimiter")
+        }
+        guard partCount > 0 else { throw MultipartError("the body has no part") }
+    }
+
+    /// One step; `nil` when more bytes are needed for it.
+    private mutating func next() throws -> [Event]? {
+        switch state {
+        case .preamble:
+            guard pending.count >= delimiter.count else { return nil }
+            guard pending.starts(with: delimiter) else {
+                throw MultipartError("the body does not begin with its boundary")
+            }
+            pending.removeFirst(delimiter.count)
+            state = .behindDelimiter
+            return []
+        case .behindDelimiter:
+            return try behindDelimiter()
+        case .head:
+            return try head()
+        case .content:
+            return content()
+        case .epilogue:
+            guard pending.count <= 2 else { throw MultipartError("something follows the closing delimiter") }
+            return nil
+        }
+    }
+
+    private mutating func behindDelimiter() throws -> [Event]? {
+        guard pending.count >= 2 else { return nil }
+        switch (pending[0], pending[1]) {
+        case (13, 10):
+            partCount += 1
+            guard partCount <= Self.maximumParts else {
+                throw MultipartError("there are more than \(Self.maximumParts) parts")
+            }
+            state = .head
+        case (UInt8(ascii: "-"), UInt8(ascii: "-")): state = .epilogue
+        default: throw MultipartError("neither a line end nor '--' follows a boundary, or a part contains it")
+        }
+        pending.removeFirst(2)
+        return []
+    }
+
+    private mutating func head() throws -> [Event]? {
+        guard let end = firstIndex(of: [13, 10, 13, 10]) else {
+            guard pending.count <= Self.maximumHeadBytes else {
+                throw MultipartError("a part's head is longer than \(Self.maximumHeadBytes) bytes")
+            }
+            return nil
+        }
+        let head = try MultipartPartHead(pending[..<end])
+        pending.removeFirst(end + 4)
+        state = .content
+        return [.began(head)]
+    }
+
+    private mutating func content() -> [Event]? {
+        if let end = firstIndex(of: delimiter) {
+            let content = pending[..<end]
+            pending = Array(pending[(end + delimiter.count)...])
+            state = .behindDelimiter
+            return content.isEmpty ? [.ended] : [.content(content), .ended]
+        }
+        // The end may be the beginning of a delimiter.
+        let ready = pending.count - (delimiter.count - 1)
+        guard ready > 0 else { return nil }
+        let content = pending[..<ready]
+        pending = Array(pending[ready...])
+        return [.content(content)]
+    }
+
+    /// Where a pattern that begins with a line end begins.
+    private func firstIndex(of pattern: [UInt8]) -> Int? {
+        pending.withUnsafeBytes { bytes -> Int? in
+            guard let base = bytes.baseAddress else { return nil }
+            var start = 0
+            while start + pattern.count <= bytes.count,
+                let found = memchr(base + start, 13, bytes.count - start)
+            {
+                let index = UnsafeRawPointer(found) - base
+                if bytes[index...].starts(with: pattern) { return index }
+                start = index + 1
+            }
+            return nil
+        }
+    }
+
+    /// 1 to 70 of the characters that RFC 2046 §5.1.1 has for it, the last of them no space.
+    private static func isAllowed(_ boundary: String) -> Bool {
+        let isCharacter: (Character) -> Bool = {
+            $0.isASCII && ($0.isLetter || $0.isNumber) || "'()+_,-./:=? ".contains($0)
+        }
+        return (1...70).contains(boundary.utf8.count) && boundary.allSatisfy(isCharacter) && boundary.last != " "
+    }
+}

@@ -1,0 +1,406 @@
+import Foundation
+import HTTPTypes
+import HoldfastTesting
+import Synchronization
+import Testing
+
+@testable import Holdfast
+
+/// A source of tokens that counts how often it is asked.
+final class ScriptedTokens: TokenSource {
+    private let state: Mutex<(replies: [Result<AccessToken, any Error>], asked: [String?])>
+    let gate: Gate?
+
+    init(_ replies: [Result<AccessToken, any Error>], gate: Gate? = nil) {
+        state = Mutex((replies, []))
+        self.gate = gate
+    }
+
+    convenience init(_ tokens: String..., gate: Gate? = nil) {
+        self.init(tokens.map { .success(AccessToken($0)) }, gate: gate)
+    }
+
+    /// The tokens that were to be replaced, in order.
+    var asked: [String?] { state.withLock { $0.asked } }
+
+    func token(replacing old: AccessToken?) async throws -> AccessToken {
+        let reply: Result<AccessToken, any Error>? = state.withLock { state in
+            state.asked.append(old?.value)
+            return state.replies.isEmpty ? nil : state.replies.removeFirst()
+        }
+        try await gate?.wait()
+        guard let reply else {
+            Issue.record("The source was asked once too often.")
+            throw LoginRequired("unscripted")
+        }
+        return try reply.get()
+    }
+}
+
+private struct Broken: Error {}
+private let away = TransportError(code: .connect, message: "refused")
+
+@Suite("Authenticator", .timeLimit(.minutes(2))) struct AuthenticatorTests {
+    private let clock = ManualClock()
+    private let sleeper = ManualDurationClock()
+    private static let fresh: HTTPFields = [.cacheControl: "max-age=60, private", .eTag: "\"1\""]
+
+    private func authenticator(
+        _ source: ScriptedTokens,
+        token: AccessToken? = nil,
+        _ configuration: Authenticator.Configuration = .init(),
+        onLoginRequired: @escaping @Sendable (HoldfastError) -> Void = { _ in }
+    ) throws -> Authenticator {
+        try Authenticator(
+            source,
+            token: token,
+            principal: "anna",
+            configuration: configuration,
+            clock: clock,
+            sleeper: sleeper,
+            jitter: { 1 },
+            onLoginRequired: onLoginRequired
+        )
+    }
+
+    private func run(_ authenticator: Authenticator, _ body: (ScriptedFixture) async throws -> Void) async throws {
+        try await ScriptedFixture.run(clock: clock, sleeper: sleeper, .init(plugins: [authenticator]), body)
+    }
+
+    @Test func theSourceIsAskedOnceForAllWhoWait() async throws {
+        let gate = Gate()
+        let source = ScriptedTokens("t1", gate: gate)
+        try await run(authenticator(source)) { fixture in
+            for index in 0..<30 { fixture.script("/\(index)", .ok("a")) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for index in 0..<30 { group.addTask { _ = try await fixture.client.fetch(fixture.get("/\(index)")) } }
+                await sleeper.sleepers(atLeast: 1)
+                gate.open()
+                try await group.waitForAll()
+            }
+            #expect(source.asked == [nil])
+            #expect(fixture.sent(.authorization).allSatisfy { $0 == "Bearer t1" })
+        }
+    }
+
+    @Test func aCallerThatGoesAwayEndsItsOwnWaitingOnly() async throws {
+        let gate = Gate()
+        let source = ScriptedTokens("t1", gate: gate)
+        let authenticator = try authenticator(source)
+        let first = Task { try await authenticator.token() }
+        await sleeper.sleepers(atLeast: 1)
+        let second = Task { try await authenticator.token() }
+        first.cancel()
+        await #expect(throws: CancellationError.self) { try await first.value }
+        gate.open()
+        #expect(try await second.value.value == "t1")
+        #expect(source.asked == [nil])
+    }
+
+    @Test func aFailureIsToldToAllAndTheSourceIsLeftAlone() async throws {
+        let gate = Gate()
+        let source = ScriptedTokens(
+            [.failure(Broken()), .failure(Broken()), .success(AccessToken("t1"))],
+            gate: gate
+        )
+        let authenticator = try authenticator(source)
+        let waiting = (0..<10).map { _ in Task { try await authenticator.token() } }
+        await sleeper.sleepers(atLeast: 1)
+        gate.open()
+        for task in waiting { await expect(.authenticationFailed) { _ = try await task.value } }
+        for _ in 0..<10 { await expect(.authenticationFailed) { _ = try await authenticator.token() } }
+        #expect(source.asked.count == 1)
+        sleeper.advance(by: .seconds(1))
+        await expect(.authenticationFailed) { _ = try await authenticator.token() }
+        #expect(source.asked.count == 2)
+        // Twice as long.
+        sleeper.advance(by: .seconds(1))
+        await expect(.authenticationFailed) { _ = try await authenticator.token() }
+        #expect(source.asked.count == 2)
+        sleeper.advance(by: .seconds(1))
+        #expect(try await authenticator.token().value == "t1")
+    }
+
+    @Test func aTokenIsReplacedBeforeItExpires() async throws {
+        let first = AccessToken("t1", expiresAt: clock.now().adding(.seconds(600)))
+        let gate = Gate()
+        let source = ScriptedTokens("t2", gate: gate)
+        let authenticator = try authenticator(source, token: first)
+        clock.advance(by: .seconds(539))
+        #expect(try await authenticator.token() == first && source.asked == [])
+        clock.advance(by: .seconds(1))
+        // It is still taken, so that nobody waits.
+        #expect(try await authenticator.token() == first)
+        await sleeper.sleepers(atLeast: 1)
+        #expect(try await authenticator.token() == first)
+        gate.open()
+        while try await authenticator.token() == first { await Task.yield() }
+        #expect(try await authenticator.token().value == "t2" && source.asked == ["t1"])
+    }
+
+    @Test func anExpiredTokenIsNotSent() async throws {
+        let source = ScriptedTokens("t2")
+        let old = AccessToken("t1", expiresAt: clock.now().adding(.seconds(10)))
+        try await run(authenticator(source, token: old)) { fixture in
+            clock.advance(by: .seconds(10))
+            fixture.script("/x", .ok("a"))
+            _ = try await fixture.client.fetch(fixture.get("/x"))
+            #expect(fixture.sent(.authorization) == ["Bearer t2"])
+        }
+    }
+
+    @Test func aRefusedTokenIsReplacedOnceAndTheRequestGoesAgain() async throws {
+        let source = ScriptedTokens("t2")
+        try await run(authenticator(source, token: AccessToken("t1"))) { fixture in
+            let gates = (Gate(), Gate())
+            fixture.script("/x", .init(head: .init(status: .unauthorized), beforeHead: gates.0), .ok("x"))
+            fixture.script("/y", .init(head: .init(status: .unauthorized), beforeHead: gates.1), .ok("y"))
+            async let x = fixture.client.fetch(fixture.get("/x"))
+            async let y = fixture.client.fetch(fixture.get("/y"))
+            await fixture.transport.waitForRequests(2)
+            gates.0.open()
+            let first = try await x
+            #expect(first.value == "x")
+            // Refused for an older token than the present one: it just goes again.
+            gates.1.open()
+            let second = try await y
+            #expect(second.value == "y")
+            #expect(source.asked == ["t1"])
+            #expect(fixture.sent(.authorization).suffix(2) == ["Bearer t2", "Bearer t2"])
+        }
+    }
+
+    @Test func anOriginThatRefusesEveryTokenCausesNoStorm() async throws {
+        let source = ScriptedTokens("t2", "t3")
+        try await run(authenticator(source, token: AccessToken("t1"))) { fixture in
+            for _ in 0..<12 { fixture.script("/x", .status(.unauthorized)) }
+            for _ in 0..<10 {
+                await expect(.authenticationFailed) { _ = try await fixture.client.fetch(fixture.get("/x")) }
+            }
+            #expect(source.asked == ["t1"] && fixture.transport.requests.count == 11)
+            sleeper.advance(by: .seconds(1))
+            fixture.script("/x", .ok("a"))
+            // The script's last refusal, then the answer to the next token.
+            let answer = try await fixture.client.fetch(fixture.get("/x"))
+            #expect(answer.value == "a" && source.asked == ["t1", "t2"])
+        }
+    }
+
+    @Test func theSameTokenAgainIsNotSentAgain() async throws {
+        let source = ScriptedTokens("t1")
+        try await run(authenticator(source, token: AccessToken("t1"))) { fixture in
+            fixture.script("/x", .status(.unauthorized))
+            await expect(.authenticationFailed) { _ = try await fixture.client.fetch(fixture.get("/x")) }
+            #expect(fixture.transport.requests.count == 1)
+        }
+    }
+
+    @Test func whatIsStoredSurvivesTheRotationOfTokens() async throws {
+        let source = ScriptedTokens("t2")
+        try await run(authenticator(source, token: AccessToken("t1", expiresAt: clock.now().adding(.seconds(5))))) {
+            fixture in
+            fixture.script("/me", .ok("anna's", fields: Self.fresh), .status(.notModified, fields: Self.fresh))
+            _ = try await fixture.client.fetch(fixture.get("/me"))
+            clock.advance(by: .seconds(61))
+            let again = try await fixture.client.fetch(fixture.get("/me"))
+            #expect(again.value == "anna's" && again.outcome.forwardStatus == 304)
+            #expect(fixture.sent(.authorization) == ["Bearer t1", "Bearer t2"])
+            #expect(fixture.sent(.ifNoneMatch) == [nil, "\"1\""])
+        }
+    }
+
+    @Test func offlineWhatIsStoredIsServedWithAnExpiredTokenAndWithNone() async throws {
+        let none = ScriptedTokens()
+        try await run(authenticator(none, token: AccessToken("t1", expiresAt: clock.now().adding(.seconds(5))))) {
+            fixture in
+            fixture.script("/me", .ok("anna's", fields: Self.fresh))
+            _ = try await fixture.client.fetch(fixture.get("/me"))
+            clock.advance(by: .seconds(86_400))
+            let tokenless = fixture.client(.init(plugins: [try authenticator(none)]))
+            for client in [fixture.client, tokenless] {
+                client.mode = .offline
+                #expect(try await client.fetch(fixture.get("/me")).value == "anna's")
+                #expect(try await client.fetch(fixture.get("/me"), .storedOnly)?.value == "anna's")
+                #expect(await client.startWith(fixture.get("/me")).collected().emissions.map(\.value) == ["anna's"])
+                client.mode = .automatic
+                #expect(try await client.fetch(fixture.get("/me"), .storedFirst).value == "anna's")
+                #expect(try await client.fetch(fixture.get("/me"), .storedOnly)?.value == "anna's")
+            }
+            #expect(none.asked == [] && fixture.transport.requests.count == 1)
+        }
+    }
+
+    @Test func aFreshStoredValueDoesNotWaitForAToken() async throws {
+        let source = ScriptedTokens(gate: Gate())
+        try await run(authenticator(source, token: AccessToken("t1", expiresAt: clock.now().adding(.seconds(5))))) {
+            fixture in
+            fixture.script("/me", .ok("anna's", fields: Self.fresh))
+            _ = try await fixture.client.fetch(fixture.get("/me"))
+            clock.advance(by: .seconds(10))
+            #expect(try await fixture.client.fetch(fixture.get("/me")).source == .store)
+            #expect(source.asked == [])
+        }
+    }
+
+    @Test func whereTheSourceIsAwayWhatIsStoredStandsIn() async throws {
+        let source = ScriptedTokens([.failure(away)])
+        try await run(authenticator(source, token: AccessToken("t1", expiresAt: clock.now().adding(.seconds(5))))) {
+            fixture in
+            fixture.script("/me", .ok("anna's", fields: Self.fresh))
+            _ = try await fixture.client.fetch(fixture.get("/me"))
+            clock.advance(by: .seconds(100))
+            for strategy in [SingleValueStrategy.standard, .networkFirst] {
+                let stored = try await fixture.client.fetch(fixture.get("/me"), strategy)
+                #expect(stored.value == "anna's" && stored.isStale && stored.outcome.detail == .offline)
+            }
+            let stream = await fixture.client.startWith(fixture.get("/me")).collected()
+            #expect(stream.emissions.map(\.source) == [.store] && stream.failure == .originUnreachable)
+            await expect(.originUnreachable) { _ = try await fixture.client.fetch(fixture.get("/me"), .networkOnly) }
+            await expect(.originUnreachable) { _ = try await fixture.client.fetch(fixture.get("/other")) }
+            #expect(source.asked.count == 1)
+        }
+    }
+
+    @Test func whereTheSourceIsAwayAfterARefusalWhatIsStoredStandsIn() async throws {
+        let source = ScriptedTokens([.failure(away)])
+        try await run(authenticator(source, token: AccessToken("t1"))) { fixture in
+            fixture.script("/me", .ok("anna's", fields: Self.fresh), .status(.unauthorized))
+            _ = try await fixture.client.fetch(fixture.get("/me"))
+            clock.advance(by: .seconds(100))
+            let stored = try await fixture.client.fetch(fixture.get("/me"))
+            #expect(stored.value == "anna's" && stored.isStale)
+        }
+    }
+
+    @Test func aLoginThatIsRequiredIsFinalAndTold() async throws {
+        let told = Events()
+        let source = ScriptedTokens([.failure(LoginRequired("revoked"))])
+        let authenticator = try authenticator(source, token: AccessToken("t1")) { told.append("\($0.code)") }
+        try await run(authenticator) { fixture in
+            fixture.script("/me", .ok("anna's", fields: Self.fresh), .status(.unauthorized))
+            _ = try await fixture.client.fetch(fixture.get("/me"))
+            clock.advance(by: .seconds(100))
+            for _ in 0..<5 {
+                await expect(.loginRequired) { _ = try await fixture.client.fetch(fixture.get("/me")) }
+                sleeper.advance(by: .seconds(3_600))
+            }
+            #expect(source.asked.count == 1 && told.all == ["loginRequired"])
+            // What was asked for as it is stored is still there.
+            #expect(try await fixture.client.fetch(fixture.get("/me"), .storedFirst).value == "anna's")
+            fixture.script("/me", .ok("anna's again", fields: Self.fresh))
+            authenticator.signIn(AccessToken("t9"), as: "anna")
+            #expect(try await fixture.client.fetch(fixture.get("/me")).value == "anna's again")
+            #expect(fixture.sent(.authorization).last == "Bearer t9")
+        }
+    }
+
+    @Test func whoHasLoggedOutSeesNothingOfWhatIsStored() async throws {
+        let authenticator = try authenticator(ScriptedTokens(), token: AccessToken("t1"))
+        try await run(authenticator) { fixture in
+            fixture.script("/me", .ok("anna's", fields: Self.fresh), .ok("bert's", fields: Self.fresh))
+            _ = try await fixture.client.fetch(fixture.get("/me"))
+            authenticator.signOut()
+            await expect(.loginRequired) { _ = try await fixture.client.fetch(fixture.get("/me")) }
+            #expect(try await fixture.client.fetch(fixture.get("/me"), .storedOnly) == nil)
+            authenticator.signIn(AccessToken("t2"), as: "bert")
+            #expect(try await fixture.client.fetch(fixture.get("/me")).value == "bert's")
+            authenticator.signIn(AccessToken("t3"), as: "anna")
+            #expect(try await fixture.client.fetch(fixture.get("/me")).value == "anna's")
+        }
+    }
+
+    @Test func aSourceThatDoesNotAnswerIsNotWaitedForLonger() async throws {
+        let authenticator = try authenticator(ScriptedTokens(gate: Gate()))
+        let waiting = Task { try await authenticator.token() }
+        await sleeper.sleepers(atLeast: 1)
+        sleeper.advance(by: .seconds(30))
+        await expect(.originUnreachable) { _ = try await waiting.value }
+    }
+
+    @Test func tokensGoToTheirOriginsOnly() async throws {
+        let paths = ["https://a.example", "https://a.example:8443", "http://a.example", "https://b.example"]
+        let environment = ServerEnvironment("test", baseURL: "https://a.example/v1")
+        let cases: [([String], ServerEnvironment?, [String])] = [
+            ([], environment, ["https://a.example"]), ([], nil, paths),
+            (["b.example"], environment, ["https://b.example"]),
+            (["HTTPS://A.example:443/any", "http://a.example:80"], nil, ["https://a.example", "http://a.example"]),
+        ]
+        for (origins, environment, expected) in cases {
+            let authenticator = try authenticator(
+                ScriptedTokens(),
+                token: AccessToken("t1"),
+                .init(origins: origins)
+            )
+            let configuration = CachingClient.Configuration(environment: environment, plugins: [authenticator])
+            try await ScriptedFixture.run(clock: clock, sleeper: sleeper, configuration) { fixture in
+                for path in paths {
+                    fixture.transport.script(path + "/x", .ok("a"))
+                    _ = try await fixture.client.fetch(PathEndpoint(baseURL: path, path: "/x"))
+                }
+                let sent = zip(paths, fixture.sent(.authorization)).filter { $0.1 == "Bearer t1" }.map(\.0)
+                #expect(sent == expected)
+            }
+        }
+        #expect(throws: HoldfastError.self) { try authenticator(ScriptedTokens(), .init(origins: ["not an origin"])) }
+    }
+
+    @Test func aFieldThatIsThereStays() async throws {
+        try await run(authenticator(ScriptedTokens(), token: AccessToken("t1"))) { fixture in
+            fixture.script("/x", .status(.unauthorized))
+            await expect(.authenticationFailed) {
+                _ = try await fixture.client.fetch(fixture.get("/x", [.authorization: "Basic own"]))
+            }
+            #expect(fixture.sent(.authorization) == ["Basic own"])
+        }
+    }
+
+    @Test func aSourceMayAskThroughTheClientThatItAuthenticates() async throws {
+        let source = try Authenticator(principal: "anna") { _ in
+            let value = try await CachingClient.current?.fetch(
+                PathEndpoint(baseURL: ScriptedFixture.host, path: "/token"),
+                .networkOnly
+            ).value
+            return AccessToken(value ?? "none")
+        }
+        try await run(source) { fixture in
+            fixture.script("/token", .ok("t1"))
+            fixture.script("/x", .ok("a"))
+            try await CachingClient.$current.withValue(fixture.client) {
+                _ = try await fixture.client.fetch(fixture.get("/x"))
+            }
+            #expect(fixture.sent(.authorization) == [nil, "Bearer t1"])
+        }
+    }
+
+    @Test func aTokenIsInNoLogErrorOrDescription() async throws {
+        let log = RecordedLog()
+        let authenticator = try authenticator(
+            ScriptedTokens([.success(AccessToken("SECRET-2")), .failure(Broken())]),
+            token: AccessToken("SECRET-1")
+        )
+        let logging = NetworkLogger(log.logger(), .init(form: .curl, showsFields: true, contentLimit: 1000))
+        var texts: [String] = []
+        let configuration = CachingClient.Configuration(plugins: [authenticator, logging])
+        try await ScriptedFixture.run(clock: clock, sleeper: sleeper, logger: log.logger(), configuration) { fixture in
+            fixture.script("/x", .status(.unauthorized, "SECRET-1 is refused"), .ok("SECRET-2 is taken"))
+            _ = try await fixture.client.fetch(fixture.get("/x"))
+            sleeper.advance(by: .seconds(10))
+            fixture.script("/x", .status(.unauthorized))
+            do {
+                _ = try await fixture.client.fetch(fixture.get("/x"), .networkOnly)
+                Issue.record("A token was had.")
+            } catch {
+                texts.append("\(error) \(String(reflecting: error))")
+            }
+            #expect(fixture.sent(.authorization).count == 3)
+        }
+        let token = AccessToken("SECRET-3", expiresAt: clock.now())
+        for value in [token, authenticator, [token]] as [Any] {
+            var dumped = ""
+            dump(value, to: &dumped)
+            texts += [dumped, "\(value)", String(reflecting: value)]
+        }
+        #expect(!log.text.contains("SECRET") && log.text.contains("Authorization: REDACTED"))
+        for text in texts { #expect(!text.contains("SECRET"), "\(text)") }
+    }
+}

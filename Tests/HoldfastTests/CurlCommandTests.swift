@@ -1,0 +1,82 @@
+import Foundation
+import HTTPTypes
+import HoldfastTesting
+import NIOCore
+import Testing
+
+@testable import Holdfast
+
+@Suite("curl commands", .timeLimit(.minutes(2))) struct CurlCommandTests {
+    static let texts = [
+        "plain", "it's", "'; touch injected; '", "$(touch injected) `touch injected` $HOME \\ \" | & > injected",
+        "@/etc/passwd", "-X DELETE", "''", "ünï", "two\nlines\r\n", "nul\0", "\u{1b}[31m",
+    ]
+
+    @Test(arguments: texts)
+    func aShellTakesContentAndFieldsAsTheyAre(text: String) throws {
+        let octets = Array(text.utf8)
+        let head = HTTPRequest(
+            method: .post,
+            scheme: "https",
+            authority: "a.example",
+            path: "/it's/[1]?q={a}$(id)",
+            headerFields: [.contentType: "text/plain", HTTPField.Name("X-Text")!: text, .accept: ""]
+        )
+        let redaction = SecretRedaction(Secrets())
+        let content = ShownContent(octets, isWhole: true, fields: [:], redaction: redaction, secrets: [])
+        let run = try shell("\(CurlCommand(head, content: content, redaction: redaction))")
+        #expect(run.words.starts(with: ["-X", "POST", "--globoff", "https://a.example/it's/[1]?q={a}$(id)"]))
+        let field = HTTPField(name: HTTPField.Name("X-Text")!, value: text).value
+        #expect(run.words.contains("X-Text: \(field.withoutControls)"), "\(run.words)")
+        #expect(run.words.contains("Accept;"))
+        if run.words.last == "@-" {
+            #expect(run.input == octets)
+        } else {
+            #expect(run.words.last == text)
+            #expect(run.words.dropLast().last == (text.hasPrefix("@") ? "--data-raw" : "--data-binary"))
+        }
+    }
+
+    @Test func octetsGoThroughBase64AndLongContentStaysOut() throws {
+        let redaction = SecretRedaction(Secrets())
+        let octets = (0...255).map { UInt8($0) }
+        let head = HTTPRequest(method: .put, scheme: "https", authority: "a.example", path: "/")
+        for isWhole in [true, false] {
+            let content = ShownContent(octets, isWhole: isWhole, fields: [:], redaction: redaction, secrets: [])
+            let run = try shell("\(CurlCommand(head, content: content, redaction: redaction))")
+            #expect(run.words.suffix(2) == ["--data-binary", isWhole ? "@-" : "@content"])
+            #expect(run.input == (isWhole ? octets : []))
+            // Without a media type of the request's, curl is to name none.
+            #expect(run.words.contains("Content-Type:"))
+        }
+    }
+
+    @Test func aHeadRequestDoesNotWaitForContent() {
+        let head = HTTPRequest(method: .head, scheme: "https", authority: "a.example", path: "/a/../b")
+        let command = CurlCommand(head, content: nil, redaction: SecretRedaction(Secrets()))
+        #expect(command.description == "curl --head --path-as-is 'https://a.example/a/../b'")
+    }
+
+    /// Runs a command with a `curl` that says what it was given.
+    private func shell(_ command: String) throws -> (words: [String], input: [UInt8]) {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let process = Process()
+        process.executableURL = URL(filePath: "/bin/sh")
+        process.currentDirectoryURL = folder
+        process.standardInput = FileHandle.nullDevice
+        process.arguments = ["-c", "curl() { printf '%s\\0' \"$@\" > words; cat > input; }\n\(command)\n"]
+        try process.run()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        #expect(files == ["input", "words"], "\(files)")
+        let words = try Data(contentsOf: folder.appending(path: "words")).split(
+            separator: 0,
+            omittingEmptySubsequences: false
+        )
+        let input = try Data(contentsOf: folder.appending(path: "input"))
+        return (words.dropLast().map { String(decoding: $0, as: UTF8.self) }, Array(input))
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import Holdfast
+import Testing
+
+@testable import Holdfast
+
+/// ANCESTORS.md E: `{ code, msg, data }` and `validate()`.
+@Suite struct RootModelTests {
+    struct Detail: Codable, Equatable { var id: Int }
+    struct Strict: Decodable, Equatable, EnvelopeRule {
+        var id: Int
+        static func isSuccess(_ code: JSONValue) -> Bool { code.means(200) }
+        static var missingCode: JSONValue { 500 }
+        static var missingMessage: String { "No reason." }
+    }
+    struct Reply<Model: Decodable>: EnvelopedContent {
+        var ok: Bool
+        var error: String?
+        var payload: Model?
+        var result: EnvelopeResult { EnvelopeResult(isSuccess: ok, code: .boolean(ok), message: error) }
+        var model: Model? { payload }
+    }
+
+    private func root<Model>(_ json: String, of type: Model.Type = Model.self) throws -> RootModel<Model> {
+        try JSONDecoder().decode(RootModel<Model>.self, from: Data(json.utf8))
+    }
+
+    @Test func dataIsHandedOutWhenTheCodeSaysSuccess() throws {
+        #expect(try root(#"{"code":0,"msg":"OK","data":{"id":1}}"#).validate() == Detail(id: 1))
+        #expect(try root(#"{"code":"0","data":[{"id":1}]}"#).validate() == [Detail(id: 1)])
+        #expect(try root(#"{"code":0,"data":null}"#, of: Detail.self).validate() == nil)
+        #expect(try root(#"{"code":0}"#, of: Detail.self).validate() == nil)
+    }
+
+    @Test func anotherCodeIsAnErrorWithCodeAndMessage() throws {
+        for data in ["null", "{}", #""""#, #"{"id":1}"#] {
+            let root = try root(#"{"code":7,"msg":"expired","data":\#(data)}"#, of: Detail.self)
+            let error = #expect(throws: HoldfastError.self) { try root.validate() }
+            #expect(error?.code == .envelope)
+            #expect(error?.envelope == EnvelopeResult(isSuccess: false, code: 7, message: "expired"))
+        }
+    }
+
+    @Test func codeAndMessageHaveDefaults() throws {
+        let error = #expect(throws: HoldfastError.self) { try root(#"{"data":{"id":1}}"#, of: Detail.self).validate() }
+        #expect(error?.envelope?.code == .null && error?.envelope?.message == EnvelopeResult.defaultMessage)
+        let own = #expect(throws: HoldfastError.self) { try root("{}", of: Strict.self).validate() }
+        #expect(own?.envelope == EnvelopeResult(isSuccess: false, code: 500, message: "No reason."))
+    }
+
+    @Test func aTypeSuppliesItsOwnRuleAlsoInArraysAndOptionals() throws {
+        #expect(try root(#"{"code":200,"data":{"id":1}}"#, of: Strict.self).validate() == Strict(id: 1))
+        #expect(try root(#"{"code":"200","data":[{"id":1}]}"#, of: [Strict].self).validate() == [Strict(id: 1)])
+        #expect(try root(#"{"code":200,"data":{"id":1}}"#, of: Strict?.self).validate() == Strict(id: 1))
+        #expect(throws: HoldfastError.self) { try root(#"{"code":0,"data":{"id":1}}"#, of: Strict.self).validate() }
+    }
+
+    @Test func aSuccessWithAnotherModelIsUndecodable() {
+        #expect(throws: DecodingError.self) { try root(#"{"code":0,"data":{"no":1}}"#, of: Detail.self) }
+        #expect(throws: DecodingError.self) { try root("[]", of: Detail.self) }
+    }
+
+    @Test func itIsReadFromTheWholeContentWhateverEnvelopeTheClientHas() throws {
+        let decoding = ContentDecoding(
+            decoder: JSONDecoder(),
+            envelope: Envelope(code: "status"),
+            path: ValuePath(),
+            emptyContent: .isMissing
+        )
+        func decode<Value: Decodable>(_ type: Value.Type, _ json: String) throws -> Value {
+            try decoding.decode(type, from: Data(json.utf8), status: .ok, target: "x")
+        }
+        #expect(try decode(RootModel<Detail>.self, #"{"code":0,"data":{"id":1}}"#).validate() == Detail(id: 1))
+        #expect(try decode(Reply<Detail>.self, #"{"ok":true,"payload":{"id":1}}"#).validate() == Detail(id: 1))
+        let error = #expect(throws: HoldfastError.self) {
+            try decode(Reply<Detail>.self, #"{"ok":false,"error":"no"}"#).validate()
+        }
+        #expect(error?.envelope == EnvelopeResult(isSuccess: false, code: false, message: "no"))
+    }
+}
