@@ -134,6 +134,41 @@ import Testing
         try await fixture.close()
     }
 
+    @Test(arguments: ["/gzip/300000", "/deflate/300000", "/deflate/300000?raw=true"])
+    func anOriginsCompressedAnswerIsTheSameAsItsPlainOne(_ path: String) async throws {
+        try await ClientFixture.run { fixture in
+            var plain = fixture.get(path)
+            plain.headers[.acceptEncoding] = "identity"
+            let expected = try await fixture.client.fetch(plain).value
+            #expect(expected.utf8.count == 300_000)
+            let heard = Events()
+            let call = fixture.client.call(fixture.get(path)).with { options in
+                options.onProgress = { heard.append("\($0.completed)") }
+            }
+            let value = try await call.fetch().value
+            #expect(value == expected)
+            // It came smaller than it is.
+            let length = heard.all.last.flatMap(Int.init) ?? .max
+            #expect(length < 150_000)
+            let stored = try await fixture.client.fetch(fixture.get(path), .storedOnly)
+            #expect(stored?.value == expected)
+        }
+    }
+
+    @Test func aCodingThatEndsBeforeItsMessageIsAnError() async throws {
+        try await ClientFixture.run { fixture in
+            await expect(.decodingFailed) { _ = try await fixture.client.fetch(fixture.get("/gzip/300000?missing=9")) }
+        }
+    }
+
+    @Test func anOriginsBombIsDefused() async throws {
+        try await ClientFixture.run(.init(maximumBodyBytes: 8 << 20)) { fixture in
+            await expect(.bodyTooLarge) {
+                _ = try await fixture.client.fetch(fixture.get("/bomb?mebibytes=1024"), as: Data.self)
+            }
+        }
+    }
+
     @Test func whoSaysWhatItAcceptsIsObeyed() async throws {
         var configuration = CachingClient.Configuration()
         configuration.acceptsCompression = false

@@ -336,6 +336,61 @@ import Testing
         }
     }
 
+    @Test func anEndpointsTaskNamesTheFile() async throws {
+        try await ClientFixture.run { fixture in
+            let path = fixture.folder + "/film.bin"
+            var endpoint = fixture.get("/bytes/1000")
+            endpoint.task = .download(DownloadDestination(path))
+            let file = try await fixture.client.download(endpoint)
+            #expect(file.length == 1000 && FileManager.default.contents(atPath: path)?.count == 1000)
+            await expect(.parametersMissing) { _ = try await fixture.client.download(fixture.get("/bytes/1")) }
+        }
+    }
+
+    @Test func anOriginThatCutsTheConnectionIsAskedForTheRest() async throws {
+        var configuration = CachingClient.Configuration()
+        configuration.retry = RetryPolicy(limit: 3, delay: .zero)
+        try await ClientFixture.run(configuration) { fixture in
+            let whole = try await fixture.client.fetch(fixture.get("/bytes/1000000"), as: Data.self, .networkOnly).value
+            let path = fixture.folder + "/film.bin"
+            let endpoint = fixture.get("/bytes/1000000?cut=300000&times=2&key=cut")
+            let file = try await fixture.client.download(endpoint, to: DownloadDestination(path))
+            #expect(FileManager.default.contents(atPath: path) == whole)
+            #expect(file.head.status == .partialContent)
+            #expect(fixture.origin.requests.count == 4)
+            #expect(fixture.origin.requests.dropFirst(2).allSatisfy { $0["Range"] != nil && $0["If-Range"] != nil })
+        }
+    }
+
+    @Test func anOriginWhoseContentChangedIsAskedForAllOfIt() async throws {
+        var configuration = CachingClient.Configuration()
+        configuration.retry = RetryPolicy(limit: 3, delay: .zero)
+        try await ClientFixture.run(configuration) { fixture in
+            let path = fixture.folder + "/film.bin"
+            let endpoint = fixture.get("/bytes/1000000?cut=300000&times=1&changes=1&key=changed")
+            let file = try await fixture.client.download(endpoint, to: DownloadDestination(path))
+            let other = try await fixture.client.fetch(fixture.get("/bytes/1000000?seed=1"), as: Data.self).value
+            #expect(FileManager.default.contents(atPath: path) == other)
+            #expect(file.head.status == .ok && file.resumedFrom == 0)
+        }
+    }
+
+    @Test func anotherProcessGoesOnWithIt() async throws {
+        try await ClientFixture.run { fixture in
+            let path = fixture.folder + "/film.bin"
+            let endpoint = fixture.get("/bytes/1000000?cut=300000&key=process")
+            await expect(.truncated) { _ = try await fixture.client.download(endpoint, to: DownloadDestination(path)) }
+            try await fixture.client.close()
+            // Nothing is left of the first but its files.
+            let client = try await ClientFixture.open(fixture.folder, fixture.clock)
+            let file = try await client.download(endpoint, to: DownloadDestination(path))
+            #expect(file.resumedFrom > 0 && file.resumedFrom <= 300_000)
+            let whole = try await client.fetch(fixture.get("/bytes/1000000"), as: Data.self).value
+            #expect(FileManager.default.contents(atPath: path) == whole)
+            try await client.close()
+        }
+    }
+
     @Test func aConnectionThatIsCutLeavesNoHalfFile() async throws {
         try await ClientFixture.run { fixture in
             let path = fixture.folder + "/film.bin"

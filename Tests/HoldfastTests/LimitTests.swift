@@ -42,6 +42,22 @@ import Testing
         }
     }
 
+    @Test func whatCameAMomentAgoAnswersWithoutTheNetwork() async throws {
+        try await ClientFixture.run { fixture in
+            // Stale at once, by its own fields.
+            let endpoint = fixture.get("/counter?max-age=0")
+            let call = fixture.client.call(endpoint).with { $0.reuseWithin = .seconds(5) }
+            let first = try await call.fetch().value
+            fixture.clock.advance(by: .seconds(4))
+            let again = try await call.fetch()
+            #expect(again.value == first && again.source == .store)
+            #expect(fixture.origin.requestCount == 1)
+            fixture.clock.advance(by: .seconds(2))
+            let later = try await call.fetch()
+            #expect(later.value != first && later.source == .network)
+        }
+    }
+
     /// A client on a real origin, whose timeouts pass when the test says so.
     private func runWithTimeouts(_ body: (RunningOrigin, ManualFixture) async throws -> Void) async throws {
         try await SampleOrigin.withOrigin(OriginConfiguration()) { origin in

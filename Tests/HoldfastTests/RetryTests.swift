@@ -85,6 +85,32 @@ import Testing
         try await other.close()
     }
 
+    @Test func anUploadOfAFileIsSentAgainWhole() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)")
+        try Data(repeating: 7, count: 300_000).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        try await ClientFixture.run(Self.configuration(RetryPolicy(limit: 1, delay: .zero))) { fixture in
+            struct Upload: Endpoint {
+                typealias Response = String
+                var baseURL: String
+                var file: String
+                var path: String { "/echo" }
+                var method: HTTPRequest.Method { .put }
+                var task: HTTPTask { .file(file, contentType: "application/octet-stream") }
+                var isIdempotent: Bool { true }
+            }
+            fixture.origin.force(.status(503))
+            let endpoint = Upload(baseURL: fixture.origin.baseURL, file: file.path)
+            let heard = Events()
+            _ = try await fixture.client.call(endpoint).with { options in
+                options.onProgress = { if $0.direction == .upload { heard.append("\($0.completed)") } }
+            }.fetch()
+            #expect(fixture.origin.requestCount == 2)
+            // The second time all of it was taken again, from the beginning.
+            #expect(heard.all.last == "300000" && heard.all.filter { $0 == "65536" }.count == 2)
+        }
+    }
+
     @Test func theCallsPolicyComesBeforeTheEndpointsAndTheClients() async throws {
         let fixture = try await ManualFixture(Self.configuration(RetryPolicy(limit: 5)))
         fixture.transport.script(Self.target, .status(.serviceUnavailable))
