@@ -273,6 +273,29 @@ import Testing
         }
     }
 
+    @Test func aRequestThatAPluginRecoveredAsksForTheSame() async throws {
+        struct Recovering: RecoveringPlugin {
+            func recover(
+                from response: HTTPResponse,
+                to request: CacheRequest,
+                for call: CallInfo
+            ) async throws -> Bool { response.status == .unauthorized }
+        }
+        try await run(fields: [.eTag: "\"one\"", .cacheControl: "max-age=60"]) { fixture, origin, path in
+            origin.change { $0.cuts = [5000] }
+            _ = try? await fixture.client.download(endpoint, to: DownloadDestination(path))
+            origin.change { $0.instead = [HTTPResponse(status: .unauthorized)] }
+            let call = fixture.client.call(endpoint).with { $0.plugins = [Recovering()] }
+            let file = try await call.download(to: DownloadDestination(path))
+            #expect(file.resumedFrom == 5000)
+            #expect(contents(path) == Self.content)
+            #expect(origin.ranges == [nil, "bytes=5000-", "bytes=5000-"])
+            #expect(origin.requests.allSatisfy { $0.headerFields[.acceptEncoding] == "identity" })
+            let stored = try await fixture.client.fetch(endpoint, .storedOnly)
+            #expect(stored == nil)
+        }
+    }
+
     @Test func aRefusalIsAnErrorAndKeepsThePart() async throws {
         try await run { fixture, origin, path in
             origin.change { $0.cuts = [5000] }

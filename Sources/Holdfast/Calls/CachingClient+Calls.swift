@@ -175,10 +175,13 @@ extension CachingClient {
     }
 
     /// The engine's answer; where the origin refused the request and a plugin knows what to do about it, the answer to the request made anew.
+    ///
+    /// - Parameter adjust: does to the request made anew what was done to the first one after it had been prepared.
     func respond<Value: Sendable>(
         to request: CacheRequest,
         _ call: Call<Value>,
-        _ prepared: PreparedCall
+        _ prepared: PreparedCall,
+        adjust: (inout CacheRequest) -> Void = { _ in }
     ) async throws -> CacheResponse {
         let response = try await engine.respond(to: request)
         let plugins = plugins.and(call.options.plugins)
@@ -191,6 +194,7 @@ extension CachingClient {
                 var again = try await prepare(call, for: .network, attempt: 1).request
                 again.preference = request.preference
                 again.ignoresStored = request.ignoresStored
+                adjust(&again)
                 return try await engine.respond(to: again)
             }
         } catch {

@@ -50,14 +50,7 @@ extension CachingClient {
         let file = try await PartFile.open(destination)
         do {
             var prepared = try await prepare(call, for: .network)
-            var keepsStored = false
-            if case .expiring = prepared.request.storage { keepsStored = true }
-            if !keepsStored { prepared.request.storage = .never }
-            // Without the field any coding would do for the origin. RFC 9110 §12.5.3
-            if !prepared.request.head.headerFields.contains(.acceptEncoding) {
-                prepared.request.head.headerFields[.acceptEncoding] = "identity"
-            }
-            prepared.request.preference = keepsStored ? call.endpoint.strategy.preference : .networkOnly
+            if case .byResponse = prepared.request.storage { prepared.request.storage = .never }
             return try await converting(prepared) {
                 guard let target = TargetURI(request: prepared.request.head) else {
                     throw HoldfastError(code: .invalidURL, message: "'\(prepared.target)' is no target of a download.")

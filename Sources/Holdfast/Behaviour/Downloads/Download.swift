@@ -69,11 +69,20 @@ struct Download<Value: Sendable>: Sendable {
 
     private func ask(for part: ResumablePart?) async throws -> CacheResponse {
         var request = prepared.request
-        if let part {
-            request.head.headerFields[.range] = "bytes=\(part.length)-"
-            request.head.headerFields[.ifRange] = part.record.validator
+        adjust(&request, part)
+        return try await client.respond(to: request, call, prepared) { adjust(&$0, part) }
+    }
+
+    private func adjust(_ request: inout CacheRequest, _ part: ResumablePart?) {
+        request.storage = prepared.request.storage
+        request.preference = isResumable ? .networkOnly : call.endpoint.strategy.preference
+        // Without the field any coding would do for the origin. RFC 9110 §12.5.3
+        if !request.head.headerFields.contains(.acceptEncoding) {
+            request.head.headerFields[.acceptEncoding] = "identity"
         }
-        return try await client.respond(to: request, call, prepared)
+        guard let part else { return }
+        request.head.headerFields[.range] = "bytes=\(part.length)-"
+        request.head.headerFields[.ifRange] = part.record.validator
     }
 
     private func begin(_ response: CacheResponse, total: Int64?) async throws {
