@@ -98,8 +98,8 @@ let package = Package(
         .target(
             name: "Holdfast",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "HTTPClientTransport", "HoldfastConfiguration",
-                httpTypes, nioCore, nioPosix, crypto, logging,
+                "CZlib", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "HTTPClientTransport",
+                "HoldfastConfiguration", httpTypes, nioCore, nioPosix, crypto, logging,
             ],
             swiftSettings: settings
         ),
@@ -217,7 +217,7 @@ let package = Package(
             name: "HoldfastTests",
             dependencies: [
                 "Holdfast", "HoldfastConfiguration", "HoldfastTesting", "HTTPCacheSemantics", "HTTPCache",
-                "SampleOrigin", httpTypes, nioCore, crypto, logging,
+                "SampleOrigin", "CZlib", httpTypes, nioCore, crypto, logging,
             ],
             swiftSettings: settings
         ),

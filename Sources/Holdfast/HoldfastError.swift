@@ -49,6 +49,8 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
         public static let decodingFailed = Code(description: "decodingFailed")
         /// The content is larger than the client accepts.
         public static let bodyTooLarge = Code(description: "bodyTooLarge")
+        /// A file could not be made, written or put in its place. What stood there before still does.
+        public static let fileFailed = Code(description: "fileFailed")
         /// The client was closed.
         public static let closed = Code(description: "closed")
         /// The caller gave up.

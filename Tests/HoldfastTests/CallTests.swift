@@ -12,7 +12,11 @@ import Testing
     enum Shop: Endpoint {
         case item(Int)
         var baseURL: String { ScriptedClient.url }
-        var path: String { switch self { case .item(let id): "/items/\(id)" } }
+        var path: String {
+            switch self {
+            case .item(let id): "/items/\(id)"
+            }
+        }
     }
 
     private static let lamp = #"{"id":1,"name":"lamp"}"#
@@ -223,7 +227,9 @@ import Testing
             fixture.script("/lists/all", .fresh("2"))
             fixture.script("/items/2", .fresh("3"))
             fixture.script("/names/1", .status(.internalServerError), .status(.noContent))
-            let stored = [Shop.item(1).call.map(String.self), fixture.get("/lists/all").call, Shop.item(2).call.map(String.self)]
+            let stored = [
+                Shop.item(1).call.map(String.self), fixture.get("/lists/all").call, Shop.item(2).call.map(String.self),
+            ]
             for call in stored { _ = try await call.on(client).cache.fetch() }
             await expect(.status) { _ = try await client.fetch(Rename()) }
             func staleness() async throws -> [Bool?] {

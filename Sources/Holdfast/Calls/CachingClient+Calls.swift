@@ -129,7 +129,7 @@ extension CachingClient {
                     return confirmed
                 }
                 var fresh = try await self.read(response, call, prepared, .networkOnly)
-                fresh.emission.isUnchanged = fresh.bytes == stored.bytes
+                fresh.emission.isUnchanged = fresh.hasSameContent(as: stored)
                 return fresh
             }
         }
@@ -165,8 +165,7 @@ extension CachingClient {
     }
 
     /// Names errors as the request layer does.
-    private func converting<Result>(_ prepared: PreparedCall, _ body: () async throws -> Result) async throws -> Result
-    {
+    func converting<Result>(_ prepared: PreparedCall, _ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()
         } catch {
@@ -176,10 +175,13 @@ extension CachingClient {
     }
 
     /// The engine's answer; where the origin refused the request and a plugin knows what to do about it, the answer to the request made anew.
-    private func respond<Value: Sendable>(
+    ///
+    /// - Parameter adjust: does to the request made anew what was done to the first one after it had been prepared.
+    func respond<Value: Sendable>(
         to request: CacheRequest,
         _ call: Call<Value>,
-        _ prepared: PreparedCall
+        _ prepared: PreparedCall,
+        adjust: (inout CacheRequest) -> Void = { _ in }
     ) async throws -> CacheResponse {
         let response = try await engine.respond(to: request)
         let plugins = plugins.and(call.options.plugins)
@@ -192,6 +194,7 @@ extension CachingClient {
                 var again = try await prepare(call, for: .network, attempt: 1).request
                 again.preference = request.preference
                 again.ignoresStored = request.ignoresStored
+                adjust(&again)
                 return try await engine.respond(to: again)
             }
         } catch {

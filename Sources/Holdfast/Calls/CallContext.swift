@@ -6,9 +6,11 @@ struct CallContext: Sendable {
     var observers: [any ObservingPlugin]
     /// When it is sent again; `never` for what is not idempotent.
     var retry: RetryPolicy
+    /// Hears of what is sent.
+    var onProgress: TransferProgress.Handler?
     /// The content, for those who look on.
     var body: RequestBody?
 
     /// Whether there is nothing to take along.
-    var isEmpty: Bool { observers.isEmpty && retry.limit == 0 }
+    var isEmpty: Bool { observers.isEmpty && retry.limit == 0 && onProgress == nil }
 }

@@ -42,6 +42,10 @@ public struct CallOptions: Sendable {
     public var networkFailure = NetworkFailure.throwing
     /// After the network's value the stream goes on with what the store gets later, whoever stores it, until it is cancelled.
     public var followsStore = false
+    /// Hears how the transfer goes on: of what is sent, and of what comes. See ``TransferProgress``.
+    public var onProgress: (@Sendable (TransferProgress) -> Void)?
+    /// Whether compressed content is asked for; as the client says unless told otherwise. See ``CachingClient/Configuration/acceptsCompression``.
+    public var acceptsCompression: Bool?
     /// Plugins beside the client's; they run after them.
     public var plugins: [any Plugin] = []
     /// Validations, in order.

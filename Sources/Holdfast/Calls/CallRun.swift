@@ -120,7 +120,9 @@ final class CallRun<Value: Sendable> {
         guard let client else { return nil }
         while await iterator.next(isolation: #isolation) != nil {
             let prepared = try await client.prepare(call, for: .lookup)
-            guard let stored = try await client.stored(call, prepared), stored.bytes != last.bytes else { continue }
+            guard let stored = try await client.stored(call, prepared), !stored.hasSameContent(as: last) else {
+                continue
+            }
             stage = .following(iterator, last: stored)
             return stored.emission
         }

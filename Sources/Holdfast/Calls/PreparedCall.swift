@@ -42,13 +42,14 @@ extension CachingClient {
             try await plugin.prepare(&request, for: info)
         }
         if !plugins.preparing.isEmpty, !secrets.isEmpty { request.name(secrets) }
+        if options.acceptsCompression ?? configuration.acceptsCompression { request.acceptCompression() }
         if !call.usesStore { request.storage = .never }
         request.reuseWithin = options.reuseWithin
-        let isRetried = endpoint.isIdempotent && request.body?.isInMemory != false
         let context = CallContext(
             info: info,
             observers: plugins.observing,
-            retry: isRetried ? options.retry ?? endpoint.retry ?? configuration.retry : .never,
+            retry: retryPolicy(of: call, sending: request.body),
+            onProgress: options.onProgress,
             body: request.body
         )
         if !context.isEmpty { request.context = context }
@@ -61,6 +62,14 @@ extension CachingClient {
         )
         request.contentCheck = reading.check(call.judge)
         return PreparedCall(request: request, reading: reading)
+    }
+
+    /// When a call's request is sent again: where it says so, does no harm, and has content that can be sent twice.
+    func retryPolicy(of call: Call<some Sendable>, sending body: RequestBody?) -> RetryPolicy {
+        guard call.endpoint.isIdempotent, body?.isInMemory != false || call.endpoint.task.isReadAgain else {
+            return .never
+        }
+        return call.options.retry ?? call.endpoint.retry ?? configuration.retry
     }
 
     private func reading(
@@ -91,8 +100,18 @@ extension CachingClient {
             info: info,
             // A decoder of one call is not known again, and what plugins do may differ each time.
             identity: options.decoder == nil && processors.isEmpty ? identities.identity(of: decoding) : nil,
-            target: target
+            target: target,
+            onProgress: options.onProgress
         )
+    }
+}
+
+extension CacheRequest {
+    /// Asks for compressed content, unless the request says itself what it accepts. A part of a coded content is of no use by itself, and HEAD has none.
+    fileprivate mutating func acceptCompression() {
+        guard head.method != .head, !head.headerFields.contains(.acceptEncoding), !head.headerFields.contains(.range)
+        else { return }
+        head.headerFields[.acceptEncoding] = ContentCoding.accepted
     }
 }
 
@@ -102,8 +121,18 @@ extension Endpoint {
     }
 }
 
+extension HTTPTask {
+    /// Whether its content can be read again, though it is read while it is sent: files are opened anew.
+    fileprivate var isReadAgain: Bool {
+        switch self {
+        case .file, .multipart: true
+        case .plain, .parameters, .urlEncoded, .encodable, .data, .download, .graphQL: false
+        }
+    }
+}
+
 extension RequestBody {
-    /// Whether it can be sent again.
+    /// Whether it can be sent again, whatever it is.
     fileprivate var isInMemory: Bool {
         if case .buffer = self { true } else { false }
     }

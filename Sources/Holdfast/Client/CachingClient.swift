@@ -48,6 +48,9 @@ public final class CachingClient: Sendable {
         public var decoder: any ResponseDecoder
         /// Bytes of a response that are read into memory for decoding; beyond it the request fails. 64 MiB.
         public var maximumBodyBytes: Int
+        /// Whether compressed content is asked for (`Accept-Encoding: gzip, deflate`) where an endpoint does not say what it accepts. It is decompressed for the
+        /// reader, up to ``maximumBodyBytes``, and stored as it came. Content that comes compressed unasked is decompressed all the same. `true`.
+        public var acceptsCompression: Bool
 
         /// The defaults.
         public init(
@@ -60,7 +63,8 @@ public final class CachingClient: Sendable {
             rules: RuleSet = .empty,
             options: EngineOptions = EngineOptions(),
             decoder: any ResponseDecoder = Configuration.defaultDecoder,
-            maximumBodyBytes: Int = 64 << 20
+            maximumBodyBytes: Int = 64 << 20,
+            acceptsCompression: Bool = true
         ) {
             self.defaults = defaults
             self.environment = environment
@@ -72,6 +76,7 @@ public final class CachingClient: Sendable {
             self.options = options
             self.decoder = decoder
             self.maximumBodyBytes = maximumBodyBytes
+            self.acceptsCompression = acceptsCompression
         }
 
         /// JSON with ISO 8601 dates.
@@ -138,7 +143,13 @@ public final class CachingClient: Sendable {
         let secret = store.credentialSecret
         self.engine = CacheEngine(
             store: store.responses,
-            transport: ObservingTransport(base: transport, clock: sleeper),
+            // Each attempt is seen by those who look on; the engine sees one exchange.
+            transport: RetryingTransport(
+                base: ObservingTransport(base: ProgressTransport(base: transport), clock: sleeper),
+                clock: clock,
+                sleeper: sleeper,
+                logger: logger
+            ),
             policy: CachePolicy(kind: .private),
             // A store that is closed has no secret any more, and nothing that could be found under it.
             credentialSecret: secret.count >= 16 ? secret : (0..<32).map { _ in UInt8.random(in: 0...255) },

@@ -26,22 +26,23 @@ final class ContentReader {
     }
 
     var target: String { reading.target }
-    /// The content as it came, for errors.
-    var octets: [UInt8] { Array(bytes.readableBytesView) }
+    /// The content for errors: as it came, or decompressed where it has been.
+    var octets: [UInt8] { processed.map { Array($0.data) } ?? Array(bytes.readableBytesView) }
 
     /// The content decoded; what was decoded before is not decoded again.
     func value<Value: Decodable & Sendable>(_ type: Value.Type) throws -> Value {
         guard let kept, let identity = reading.identity else { return try content().decode(type) }
         if let value = kept.value(type, madeBy: identity) { return value }
-        let value = try content().decode(type)
-        kept.keep(value, octets: MemoryLayout<Value>.size + 2 * bytes.readableBytes, madeBy: identity)
+        let content = try content()
+        let value = try content.decode(type)
+        kept.keep(value, octets: MemoryLayout<Value>.size + 2 * content.data.count, madeBy: identity)
         return value
     }
 
     /// The content decompressed, and as the plugins have it.
     func content() throws -> ResponseContent {
         if let processed { return processed }
-        let bytes = try bytes.decoded(codings: head.headerFields, upTo: reading.maximumBodyBytes)
+        let bytes = try bytes.decoded(codings: head.headerFields, upTo: reading.maximumBodyBytes, of: target)
         var content = ResponseContent(
             head: head,
             data: Data(bytes.readableBytesView),

@@ -13,6 +13,8 @@ struct ContentReading: Sendable {
     /// Whose decoding it is: what it made of a stored response is kept for the same decoding alone. `nil`: it is not kept.
     var identity: DecodingIdentity?
     var target: String
+    /// Hears of what comes over the wire.
+    var onProgress: TransferProgress.Handler?
 
     private static let errorBodyLimit = 1 << 20
 
@@ -35,7 +37,7 @@ struct ContentReading: Sendable {
         if let body = resident?.body, body.readableBytes <= maximumBodyBytes {
             bytes = body
         } else {
-            bytes = try await response.body.collect(upTo: maximumBodyBytes)
+            bytes = try await response.arriving(onProgress).collect(upTo: maximumBodyBytes)
         }
         let reader = ContentReader(
             head: response.head,
@@ -48,15 +50,17 @@ struct ContentReading: Sendable {
             emission: Emission(try reader.interpreted(interpret), of: response),
             bytes: bytes,
             bodyID: stored?.bodyID,
-            receivedAt: stored?.head.responseTime
+            receivedAt: stored?.head.responseTime,
+            codings: response.head.headerFields.codings,
+            limit: maximumBodyBytes
         )
     }
 
     /// Of an answer that is refused, as much is kept as a person would read.
-    private func refusal(_ response: CacheResponse) async -> HoldfastError {
+    func refusal(_ response: CacheResponse) async -> HoldfastError {
         let body = try? await response.body.collect(upTo: min(maximumBodyBytes, Self.errorBodyLimit))
         let content = body.flatMap {
-            try? $0.decoded(codings: response.head.headerFields, upTo: Self.errorBodyLimit)
+            try? $0.decoded(codings: response.head.headerFields, upTo: Self.errorBodyLimit, of: target)
         }
         return HoldfastError(
             refused: response.head.status,
@@ -82,6 +86,14 @@ struct ContentReading: Sendable {
                 try decoding.checkEnvelope(content.data, status: head.status, target: target)
             }
         }
+    }
+}
+
+extension HTTPFields {
+    /// The `Content-Encoding` among them.
+    fileprivate var codings: HTTPFields {
+        guard contains(.contentEncoding) else { return [:] }
+        return HTTPFields(self[fields: .contentEncoding])
     }
 }
 

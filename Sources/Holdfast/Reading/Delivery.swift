@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPCacheSemantics
+import HTTPTypes
 import NIOCore
 
 /// A response read and made a value: an emission, and the octets it was made of.
@@ -11,6 +12,22 @@ struct Delivery<Value: Sendable>: Sendable {
     var bodyID: Int64?
     /// When the stored response behind it came.
     var receivedAt: Timestamp?
+    /// The response's `Content-Encoding`, where there is one.
+    var codings: HTTPFields = [:]
+    /// Octets that decoding may make of it.
+    var limit = 0
+
+    /// Whether the content is the same. What was compressed twice may differ as it came, and be the same all the same.
+    func hasSameContent(as other: Delivery) -> Bool {
+        if bytes == other.bytes { return codings == other.codings }
+        guard !codings.isEmpty || !other.codings.isEmpty else { return false }
+        let (mine, others) = (try? plain(), try? other.plain())
+        return mine != nil && mine == others
+    }
+
+    private func plain() throws -> ByteBuffer {
+        try bytes.decoded(codings: codings, upTo: limit, of: "a value")
+    }
 }
 
 extension Emission {

@@ -55,8 +55,10 @@ import NIOCore
 
         var isMissed: Bool { limit.map { (isDifference ? ours - theirs : ours / theirs) > $0.value } ?? false }
         var row: String {
-            let relation = isDifference ? "+\(rounded(ours - theirs))" : "\((ours / theirs * 100).rounded() / 100) times"
-            return "| \(name) | \(rounded(ours)) | \(beside) | \(rounded(theirs)) | \(relation) | \(limit?.name ?? "") |"
+            let relation =
+                isDifference ? "+\(rounded(ours - theirs))" : "\((ours / theirs * 100).rounded() / 100) times"
+            return
+                "| \(name) | \(rounded(ours)) | \(beside) | \(rounded(theirs)) | \(relation) | \(limit?.name ?? "") |"
         }
     }
 
@@ -94,7 +96,11 @@ import NIOCore
                 for number in 0..<requests { try await ours("/stored/\(round)/\(number)") }
             }
             // The first round warms up.
-            if round > 0 { for (name, time) in [("ahc", one), ("layer", two), ("stored", three)] { times[name, default: []].append(time) } }
+            if round > 0 {
+                for (name, time) in [("ahc", one), ("layer", two), ("stored", three)] {
+                    times[name, default: []].append(time)
+                }
+            }
         }
         try await plain.shutdown()
         try await client.close()

@@ -1,0 +1,22 @@
+/// Does something with each element, so many at a time.
+///
+/// - Parameter limit: at least 1.
+/// - Returns: the outcomes in the elements' order.
+/// - Throws: what the first failure threw; the others are cancelled.
+func concurrently<Element: Sendable, Outcome: Sendable>(
+    _ elements: [Element],
+    atMost limit: Int,
+    _ body: @escaping @Sendable (Element) async throws -> Outcome
+) async throws -> [Outcome] {
+    precondition(limit > 0, "At least one at a time, or nothing would ever be done.")
+    return try await withThrowingTaskGroup(of: (index: Int, outcome: Outcome).self) { group in
+        var outcomes = [Outcome?](repeating: nil, count: elements.count)
+        for (index, element) in elements.enumerated() {
+            // A place for each; beyond them one has to end before the next begins.
+            if index >= limit, let done = try await group.next() { outcomes[done.index] = done.outcome }
+            group.addTask { (index, try await body(element)) }
+        }
+        while let done = try await group.next() { outcomes[done.index] = done.outcome }
+        return outcomes.compactMap { $0 }
+    }
+}

@@ -1,0 +1,226 @@
+import HTTPCacheSemantics
+import NIOCore
+import NIOPosix
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The file in which a download grows: `<file>.part`, beside its destination, readable by its owner alone, and one download's at a time.
+///
+/// All of it is done on NIO's thread pool: neither event loops nor cooperative threads wait for a disk.
+final class PartFile: Sendable {
+    /// Bytes that are written at once.
+    static let chunkSize = 256 << 10
+
+    private let descriptor: Int32
+    private let destination: DownloadDestination
+    private let path: String
+    private let recordPath: String
+
+    /// A record is a few hundred bytes; what is longer is none.
+    private static let recordLimit = 64 << 10
+
+    private init(_ destination: DownloadDestination) throws {
+        self.destination = destination
+        path = destination.path + ".part"
+        recordPath = path + ".json"
+        descriptor = openForWriting(path)
+        guard descriptor >= 0 else { throw HoldfastError(file: path, errno, "be made") }
+        // Two downloads into one file would make a third.
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            let code = errno
+            close(descriptor)
+            guard code == EWOULDBLOCK else { throw HoldfastError(file: path, code, "be locked") }
+            throw HoldfastError(
+                code: .fileFailed,
+                message: "Another download to '\(destination.path)' is under way. Wait for it, or choose another file."
+            )
+        }
+        // One that an earlier download left may have been made otherwise.
+        fchmod(descriptor, 0o600)
+    }
+
+    deinit { close(descriptor) }
+
+    /// Makes or finds the part.
+    ///
+    /// - Throws: ``HoldfastError`` with code `fileFailed`: the destination is taken, its folder is missing or may not be written, or another download is under way.
+    static func open(_ destination: DownloadDestination) async throws -> PartFile {
+        try await onDisk {
+            try checkPlace(destination)
+            return try PartFile(destination)
+        }
+    }
+
+    private static func checkPlace(_ destination: DownloadDestination) throws {
+        var information = stat()
+        if stat(destination.path, &information) == 0 {
+            guard information.st_mode & S_IFMT == S_IFREG else {
+                throw HoldfastError(
+                    code: .fileFailed,
+                    message: "'\(destination.path)' is no regular file, and is not replaced by a download."
+                )
+            }
+            guard destination.overwrites else { throw HoldfastError(taken: destination.path) }
+        }
+        guard destination.createsFolders else { return }
+        let folder = destination.folder
+        do {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        } catch {
+            throw HoldfastError(
+                code: .fileFailed,
+                message: "The folder '\(folder)' for a download could not be made.",
+                cause: error
+            )
+        }
+    }
+
+    /// What an earlier download of the same target left, where it can be gone on with.
+    func resumable(_ target: TargetURI) async throws -> ResumablePart? {
+        try await Self.onDisk { [self] in
+            let length = try length()
+            guard length > 0, let data = FileManager.default.contents(atPath: recordPath),
+                data.count <= Self.recordLimit,
+                let record = try? JSONDecoder().decode(DownloadRecord.self, from: data),
+                record.target == DownloadRecord.digest(target), length <= record.length ?? length
+            else { return nil }
+            return ResumablePart(record: record, length: length)
+        }
+    }
+
+    /// Empties it, for content with this record.
+    func begin(_ record: DownloadRecord?) async throws {
+        try await Self.onDisk { [self] in
+            // A record must never stand beside content that is not its own.
+            try removeRecord()
+            guard ftruncate(descriptor, 0) == 0 else { throw HoldfastError(file: path, errno, "be emptied") }
+            guard let record else { return }
+            do {
+                try JSONEncoder().encode(record).write(to: URL(filePath: recordPath), options: .atomic)
+            } catch {
+                throw HoldfastError(
+                    code: .fileFailed,
+                    message: "'\(recordPath)', what is known of a download, could not be written.",
+                    cause: error
+                )
+            }
+        }
+    }
+
+    /// Writes some bytes at an offset.
+    func write(_ buffer: ByteBuffer, at offset: Int64) async throws {
+        try await Self.onDisk { [self] in try writeNow(buffer, at: offset) }
+    }
+
+    /// As ``write(_:at:)``, at once: for the last bytes of a download that was cancelled.
+    func writeNow(_ buffer: ByteBuffer, at offset: Int64) throws {
+        try buffer.withUnsafeReadableBytes { bytes in
+            var done = 0
+            while done < bytes.count {
+                let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+                let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { throw HoldfastError(file: path, count < 0 ? errno : ENOSPC, "be written") }
+                done += count
+            }
+        }
+    }
+
+    /// Puts it in the destination's place, whole, on disk, and in one step.
+    func finish(length: Int64) async throws {
+        try await Self.onDisk { [self] in
+            let found = try self.length()
+            guard found == length else {
+                throw HoldfastError(
+                    code: .fileFailed,
+                    message: "'\(path)' has \(found) bytes and should have \(length): somebody else wrote to it."
+                )
+            }
+            guard fsync(descriptor) == 0 else { throw HoldfastError(file: path, errno, "be written to disk") }
+            try moveIntoPlace()
+            try removeRecord()
+            syncFolder()
+        }
+    }
+
+    private func moveIntoPlace() throws {
+        if !destination.overwrites {
+            // Unlike a renaming, a link never takes the place of a file that came meanwhile.
+            if link(path, destination.path) == 0 {
+                unlink(path)
+                return
+            }
+            let code = errno
+            if code == EEXIST { throw HoldfastError(taken: destination.path) }
+            // File systems without links have nothing as good.
+            guard [EPERM, ENOTSUP, ENOSYS, EMLINK].contains(code), access(destination.path, F_OK) != 0 else {
+                throw HoldfastError(file: destination.path, code, "be put in its place")
+            }
+        }
+        guard rename(path, destination.path) == 0 else {
+            throw HoldfastError(file: destination.path, errno, "be put in its place")
+        }
+    }
+
+    /// Ends a download that came to nothing: the part stays where a later one can go on with it, and is removed otherwise.
+    ///
+    /// It waits for no thread: the task may be cancelled. What cannot be removed is emptied by the next download.
+    func end(after error: any Error) {
+        let isTooLarge = (error as? HoldfastError)?.code == .bodyTooLarge
+        let isKept = !isTooLarge && access(recordPath, F_OK) == 0 && (try? length()) != 0
+        guard !isKept, (try? removeRecord()) != nil else { return }
+        unlink(path)
+    }
+
+    private func length() throws -> Int64 {
+        var information = stat()
+        guard fstat(descriptor, &information) == 0 else { throw HoldfastError(file: path, errno, "be looked at") }
+        return Int64(information.st_size)
+    }
+
+    private func removeRecord() throws {
+        guard unlink(recordPath) == 0 || errno == ENOENT else {
+            throw HoldfastError(file: recordPath, errno, "be removed")
+        }
+    }
+
+    /// Makes the name last as well as the content. A folder that cannot be synced has a file system that needs none.
+    private func syncFolder() {
+        let folder = openFolder(destination.folder)
+        guard folder >= 0 else { return }
+        fsync(folder)
+        close(folder)
+    }
+
+    private static func onDisk<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await NIOThreadPool.singleton.runIfActive(body)
+    }
+}
+
+extension DownloadDestination {
+    /// The folder that the file is in.
+    fileprivate var folder: String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+}
+
+/// Opens a file to be written by its owner, made where there is none, and for no child process. A link in its place is not followed.
+private func openForWriting(_ path: String) -> Int32 {
+    open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+}
+
+private func openFolder(_ path: String) -> Int32 {
+    open(path, O_RDONLY | O_CLOEXEC)
+}

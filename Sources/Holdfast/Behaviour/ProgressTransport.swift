@@ -1,0 +1,15 @@
+import HTTPCache
+
+/// Tells of what is sent.
+struct ProgressTransport: Transport {
+    let base: any Transport
+
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
+        guard let body = request.body, let handler = (request.context as? CallContext)?.onProgress else {
+            return try await base.send(request)
+        }
+        var request = request
+        request.body = body.sending(handler)
+        return try await base.send(request)
+    }
+}
