@@ -217,6 +217,12 @@ extension CachingClient {
             return delivery
         } catch {
             try Task.checkCancellation()
+            // What was done is done, whether its answer can be read or not; only an answer that says itself that it was not is none.
+            if response.source == .network, prepared.reading.acceptedStatuses.contains(response.head.status),
+                ![.envelope, .graphQL].contains((error as? HoldfastError)?.code)
+            {
+                try await invalidate(after: call)
+            }
             if let registered = try await registeringQuery(call, prepared, after: error) { return registered }
             guard let other = try await retry(call, prepared, preference, after: error, from: response) else {
                 throw error

@@ -43,7 +43,8 @@ extension CachingClient {
         }
         if !plugins.preparing.isEmpty, !secrets.isEmpty { request.name(secrets) }
         if options.acceptsCompression ?? configuration.acceptsCompression { request.acceptCompression() }
-        if !call.usesStore { request.storage = .never }
+        // What changes something is neither answered from the store nor joined to another's request.
+        if !call.usesStore || endpoint.isMutation { request.storage = .never }
         request.reuseWithin = options.reuseWithin
         let context = CallContext(
             info: info,
@@ -58,7 +59,7 @@ extension CachingClient {
             options,
             plugins.processing,
             info,
-            target: SecretRedaction(secrets).target(of: request.head)
+            head: request.head
         )
         request.contentCheck = reading.check(call.judge)
         return PreparedCall(request: request, reading: reading)
@@ -77,7 +78,7 @@ extension CachingClient {
         _ options: CallOptions,
         _ processors: [any ProcessingPlugin],
         _ info: CallInfo,
-        target: String
+        head: HTTPRequest
     ) -> ContentReading {
         let envelope: Envelope? =
             switch options.envelope ?? endpoint.envelope {
@@ -100,7 +101,7 @@ extension CachingClient {
             info: info,
             // A decoder of one call is not known again, and what plugins do may differ each time.
             identity: options.decoder == nil && processors.isEmpty ? identities.identity(of: decoding) : nil,
-            target: target,
+            requestHead: head,
             onProgress: options.onProgress
         )
     }

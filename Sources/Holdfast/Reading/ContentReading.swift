@@ -12,9 +12,12 @@ struct ContentReading: Sendable {
     var info: CallInfo
     /// Whose decoding it is: what it made of a stored response is kept for the same decoding alone. `nil`: it is not kept.
     var identity: DecodingIdentity?
-    var target: String
+    var requestHead: HTTPRequest
     /// Hears of what comes over the wire.
     var onProgress: TransferProgress.Handler?
+
+    /// The target for messages, secrets redacted. Made when it is asked for: most calls have nothing to say.
+    var target: String { SecretRedaction(info.secrets).target(of: requestHead) }
 
     private static let errorBodyLimit = 1 << 20
 
