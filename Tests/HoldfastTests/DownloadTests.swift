@@ -147,6 +147,22 @@ import Testing
         }
     }
 
+    @Test func aRecordDoesNotOutliveItsContent() async throws {
+        try await run { fixture, origin, path in
+            origin.change { $0.cuts = [5000, 7000] }
+            _ = try? await fixture.client.download(endpoint, to: DownloadDestination(path))
+            // Another content, of which nothing is known.
+            origin.change {
+                $0.content.reverse(); $0.fields = [:]
+            }
+            _ = try? await fixture.client.download(endpoint, to: DownloadDestination(path))
+            #expect(try files(fixture).isEmpty)
+            _ = try await fixture.client.download(endpoint, to: DownloadDestination(path))
+            #expect(origin.ranges == [nil, "bytes=5000-", nil])
+            #expect(contents(path) == Self.content.reversed())
+        }
+    }
+
     @Test func aDateThatIsOldEnoughIsAStrongValidator() async throws {
         let date = "Sun, 06 Nov 1994 08:49:37 GMT"
         try await run(fields: [.lastModified: date, .date: "Sun, 06 Nov 1994 08:50:37 GMT"]) { fixture, origin, path in

@@ -48,6 +48,7 @@ extension CachingClient {
         to destination: DownloadDestination
     ) async throws -> DownloadedFile {
         let file = try await PartFile.open(destination)
+        defer { file.release() }
         do {
             var prepared = try await prepare(call, for: .network)
             if case .byResponse = prepared.request.storage { prepared.request.storage = .never }

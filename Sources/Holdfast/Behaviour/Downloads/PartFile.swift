@@ -30,25 +30,37 @@ final class PartFile: Sendable {
     /// A record is a few hundred bytes; what is longer is none.
     private static let recordLimit = 64 << 10
 
-    private init(_ destination: DownloadDestination) throws {
+    private init(_ descriptor: Int32, _ destination: DownloadDestination) {
+        self.descriptor = descriptor
         self.destination = destination
-        path = destination.path + ".part"
+        path = destination.part
         recordPath = path + ".json"
-        descriptor = openForWriting(path)
-        guard descriptor >= 0 else { throw HoldfastError(file: path, errno, "be made") }
-        // Two downloads into one file would make a third.
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            let code = errno
-            close(descriptor)
-            guard code == EWOULDBLOCK else { throw HoldfastError(file: path, code, "be locked") }
-            throw HoldfastError(
-                code: .fileFailed,
-                message: "Another download to '\(destination.path)' is under way. Wait for it, or choose another file."
-            )
-        }
-        // One that an earlier download left may have been made otherwise.
-        fchmod(descriptor, 0o600)
     }
+
+    /// Opens and locks the part: two downloads into one file would make a third.
+    private static func openLocked(_ destination: DownloadDestination) throws -> Int32 {
+        let path = destination.part
+        let descriptor = openForWriting(path)
+        guard descriptor >= 0 else { throw HoldfastError(file: path, errno, "be made") }
+        let isLocked = flock(descriptor, LOCK_EX | LOCK_NB) == 0
+        let code = errno
+        var (opened, present) = (stat(), stat())
+        // Whoever had it may have removed it, or put it in its place, after it was opened here: then it is no part any more.
+        if isLocked, fstat(descriptor, &opened) == 0, stat(path, &present) == 0, opened.st_ino == present.st_ino {
+            // One that an earlier download left may have been made otherwise.
+            fchmod(descriptor, 0o600)
+            return descriptor
+        }
+        close(descriptor)
+        guard isLocked || code == EWOULDBLOCK else { throw HoldfastError(file: path, code, "be locked") }
+        throw HoldfastError(
+            code: .fileFailed,
+            message: "Another download to '\(destination.path)' is under way. Wait for it, or choose another file."
+        )
+    }
+
+    /// Lets others have it. The file itself may stay open for a moment longer, where a thread still knows it.
+    func release() { flock(descriptor, LOCK_UN) }
 
     deinit { close(descriptor) }
 
@@ -58,7 +70,7 @@ final class PartFile: Sendable {
     static func open(_ destination: DownloadDestination) async throws -> PartFile {
         try await onDisk {
             try checkPlace(destination)
-            return try PartFile(destination)
+            return PartFile(try openLocked(destination), destination)
         }
     }
 
@@ -209,6 +221,8 @@ final class PartFile: Sendable {
 }
 
 extension DownloadDestination {
+    fileprivate var part: String { path + ".part" }
+
     /// The folder that the file is in.
     fileprivate var folder: String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
