@@ -36,6 +36,55 @@ import Testing
         #expect(Array(decoded.fields)[3].withUnsafeBytesOfValue { Array($0) } == [0xff, 0x41, 0xfe])
     }
 
+    /// Values that are text as HTTP wants it take a shorter way than others.
+    @Test(arguments: [
+        "", "x", "12345678", "text/html; charset=utf-8", " leading", "trailing ", "\ttab", "in\tside", "del\u{7f}",
+        "f\u{fc}r", "\u{1}\u{2}34567890",
+    ])
+    func aValueComesBackOctetByOctet(_ value: String) throws {
+        var head = try Self.head()
+        head.fields = HTTPFields([HTTPField(name: .server, lenientValue: Array(value.utf8))])
+        let decoded = try #require(
+            StoredHeadCodec.decode(StoredHeadCodec.encode(head, binding: Self.binding), binding: Self.binding)
+        )
+        #expect(decoded.fields.count == 1)
+        #expect(decoded.fields.first?.withUnsafeBytesOfValue { Array($0) } == Array(value.utf8))
+        #expect(decoded == head)
+        #expect(decoded.hashValue == head.hashValue)
+    }
+
+    @Test(arguments: ["content-type", "Content-Type", "CONTENT-TYPE", "eTag", "X-Frame-Options", "x-unheard-of", "a"])
+    func aNameComesBackAsItWasSpelt(_ rawName: String) throws {
+        var head = try Self.head()
+        head.fields = [try #require(HTTPField.Name(rawName)): "1"]
+        let decoded = try #require(
+            StoredHeadCodec.decode(StoredHeadCodec.encode(head, binding: Self.binding), binding: Self.binding)
+        )
+        #expect(decoded.fields.first?.name.rawName == rawName)
+        #expect(decoded.fields.first?.name.canonicalName == rawName.lowercased())
+    }
+
+    /// Fields are made when they are asked for; that there is something to make is known before.
+    @Test func aNameThatIsNoneIsNoticedAtOnce() throws {
+        let head = try Self.head()
+        var content = Array(StoredHeadCodec.encode(head, binding: Self.binding).dropLast(8))
+        let name = try #require(content.indices.first { Array(content[$0...].prefix(5)) == Array("X-Two".utf8) })
+        content[name + 1] = UInt8(ascii: " ")
+        #expect(StoredHeadCodec.decode(Self.sealed(content), binding: Self.binding) == nil)
+    }
+
+    @Test func aCopyOfAHeadChangesForItself() throws {
+        let head = try Self.head()
+        let decoded = try #require(
+            StoredHeadCodec.decode(StoredHeadCodec.encode(head, binding: Self.binding), binding: Self.binding)
+        )
+        var other = decoded
+        other.fields[.age] = "7"
+        #expect(decoded == head)
+        #expect(other.fields[.age] == "7")
+        #expect(other != decoded)
+    }
+
     @Test func everyFlippedBitIsNoticed() throws {
         var octets = StoredHeadCodec.encode(try Self.head(), binding: Self.binding)
         for bit in 0..<octets.count * 8 {

@@ -79,6 +79,11 @@ public struct CacheKey: Sendable, Hashable {
 
     private init(unchecked bytes: [UInt8]) { self.bytes = bytes }
 
+    /// By the octets, all at once: an array's own hash takes them one by one.
+    public func hash(into hasher: inout Hasher) {
+        bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+    }
+
     /// A key read back from a store; `nil` when the bytes are no canonical key of a known version.
     ///
     /// Canonical: exactly what ``init(partition:method:target:content:)`` writes. Octets after the end, a length in more octets

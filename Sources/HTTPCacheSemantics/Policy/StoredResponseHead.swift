@@ -9,7 +9,12 @@ public struct StoredResponseHead: Sendable, Hashable {
     /// The response's status.
     public var status: HTTPResponse.Status
     /// The response's fields as received, in wire order, without those that must not be stored. RFC 9111 §3.1
-    public var fields: HTTPFields
+    public var fields: HTTPFields {
+        get { headFields.value }
+        set { headFields = HeadFields(newValue) }
+    }
+    /// The same as a store read them.
+    package var headFields: HeadFields
     /// When the request was sent that brought this head (or last freshened it). RFC 9111 §4.2.3 `request_time`
     public var requestTime: Timestamp
     /// When this head was received (or last freshened). RFC 9111 §4.2.3 `response_time`
@@ -34,10 +39,33 @@ public struct StoredResponseHead: Sendable, Hashable {
         explicitExpiry: Timestamp? = nil,
         isInvalidated: Bool = false
     ) {
+        self.init(
+            requestMethod: requestMethod,
+            selectingFields: selectingFields,
+            status: status,
+            headFields: HeadFields(fields),
+            requestTime: requestTime,
+            responseTime: responseTime,
+            explicitExpiry: explicitExpiry,
+            isInvalidated: isInvalidated
+        )
+    }
+
+    /// Makes a head as a store read it.
+    package init(
+        requestMethod: HTTPRequest.Method,
+        selectingFields: HTTPFields,
+        status: HTTPResponse.Status,
+        headFields: HeadFields,
+        requestTime: Timestamp,
+        responseTime: Timestamp,
+        explicitExpiry: Timestamp?,
+        isInvalidated: Bool
+    ) {
         self.requestMethod = requestMethod
         self.selectingFields = selectingFields
         self.status = status
-        self.fields = fields
+        self.headFields = headFields
         self.requestTime = requestTime
         self.responseTime = responseTime
         self.explicitExpiry = explicitExpiry

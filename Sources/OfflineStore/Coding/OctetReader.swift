@@ -13,6 +13,9 @@ struct OctetReader {
 
     var remaining: Int { octets.count - offset }
 
+    /// What was read since an offset.
+    func octets(from start: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: octets[start..<offset]) }
+
     mutating func read<Value: FixedWidthInteger>(_ type: Value.Type) -> Value? {
         let size = MemoryLayout<Value>.size
         guard remaining >= size else { return nil }

@@ -53,18 +53,17 @@ package enum StoredHeadCodec {
             guard let milliseconds = reader.read(Int64.self) else { return nil }
             explicitExpiry = Timestamp(milliseconds: milliseconds)
         }
-        guard let methodName = reader.readPrefixedText(),
-            let method = HTTPRequest.Method(methodName),
-            let reasonPhrase = reader.readPrefixedText(),
+        guard let method = reader.readPrefixed().flatMap(method),
+            let reasonPhrase = reader.readPrefixed(),
             let selectingFields = readFields(&reader),
-            let fields = readFields(&reader),
+            let fields = readEncodedFields(&reader),
             reader.remaining == 0
         else { return nil }
         return StoredResponseHead(
             requestMethod: method,
             selectingFields: selectingFields,
-            status: HTTPResponse.Status(code: Int(status), reasonPhrase: reasonPhrase),
-            fields: fields,
+            status: self.status(Int(status), reasonPhrase),
+            headFields: fields,
             requestTime: Timestamp(milliseconds: requestTime),
             responseTime: Timestamp(milliseconds: responseTime),
             explicitExpiry: explicitExpiry,
@@ -86,18 +85,84 @@ package enum StoredHeadCodec {
     }
 
     private static func readFields(_ reader: inout OctetReader) -> HTTPFields? {
-        // 'HTTPFields' traps at 65,535 of them.
+        guard let count = readCount(&reader) else { return nil }
+        if count == 0 { return HTTPFields() }
+        var fields: [HTTPField] = []
+        fields.reserveCapacity(count)
+        for _ in 0..<count {
+            guard let name = reader.readPrefixed().flatMap(KnownFieldNames.name), let value = reader.readPrefixed()
+            else { return nil }
+            fields.append(field(name, value))
+        }
+        return HTTPFields(fields)
+    }
+
+    /// Fields that are made later: their structure and their names are verified here, so that what is damaged is found now.
+    private static func readEncodedFields(_ reader: inout OctetReader) -> HeadFields? {
+        let start = reader.offset
+        guard let count = readCount(&reader) else { return nil }
+        if count == 0 { return HeadFields(HTTPFields()) }
+        for _ in 0..<count {
+            guard let name = reader.readPrefixed(), KnownFieldNames.isName(name), reader.readPrefixed() != nil else {
+                return nil
+            }
+        }
+        return HeadFields(
+            EncodedFields(octets: [UInt8](reader.octets(from: start)), count: count, decode: decodeFields)
+        )
+    }
+
+    private static let decodeFields: @Sendable ([UInt8]) -> HTTPFields = { octets in
+        octets.withUnsafeBytes { octets in
+            var reader = OctetReader(octets)
+            // They were verified: there is always something to answer.
+            return readFields(&reader) ?? HTTPFields()
+        }
+    }
+
+    /// 'HTTPFields' traps at 65,535 of them.
+    private static func readCount(_ reader: inout OctetReader) -> Int? {
         guard let count = reader.read(UInt32.self), count < 65_535, reader.remaining >= Int(count) * 8 else {
             return nil
         }
-        var fields: [HTTPField] = []
-        fields.reserveCapacity(Int(count))
-        for _ in 0..<count {
-            guard let rawName = reader.readPrefixedText(), let name = KnownFieldNames.name(rawName),
-                let value = reader.readPrefixed()
-            else { return nil }
-            fields.append(HTTPField(name: name, lenientValue: value))
+        return Int(count)
+    }
+
+    /// Most values are text as HTTP wants it, which is told faster than it is cleaned.
+    private static func field(_ name: HTTPField.Name, _ value: UnsafeRawBufferPointer) -> HTTPField {
+        value.isPlainText
+            ? HTTPField(name: name, value: String(decoding: value, as: UTF8.self))
+            : HTTPField(name: name, lenientValue: value)
+    }
+
+    private static func method(_ octets: UnsafeRawBufferPointer) -> HTTPRequest.Method? {
+        octets.elementsEqual("GET".utf8) ? .get : HTTPRequest.Method(String(decoding: octets, as: UTF8.self))
+    }
+
+    private static func status(_ code: Int, _ reasonPhrase: UnsafeRawBufferPointer) -> HTTPResponse.Status {
+        if code == 200, reasonPhrase.elementsEqual("OK".utf8) { return .ok }
+        // What is not UTF-8 in it is replaced.
+        return HTTPResponse.Status(code: code, reasonPhrase: String(decoding: reasonPhrase, as: UTF8.self))
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether it is printable ASCII and neither begins nor ends with a space: a field value that is taken as it is. RFC 9110 §5.5
+    fileprivate var isPlainText: Bool {
+        let space = UInt8(ascii: " ")
+        guard let first, first != space, self[count - 1] != space else { return isEmpty }
+        var offset = 0
+        // Eight at a time: the highest bit of an octet is set where it is beyond ASCII, a control character, or DEL.
+        while offset &+ 8 <= count {
+            let word = loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            let found = word | word &- 0x2020_2020_2020_2020 | word &+ 0x0101_0101_0101_0101
+            if found & 0x8080_8080_8080_8080 != 0 { return false }
+            offset &+= 8
         }
-        return HTTPFields(fields)
+        while offset < count {
+            if !(0x20...0x7e).contains(self[offset]) { return false }
+            offset &+= 1
+        }
+        return true
     }
 }

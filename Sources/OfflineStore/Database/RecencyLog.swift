@@ -35,8 +35,9 @@ final class RecencyLog: Sendable {
             state.last += 1
             state.recent[entryID] = state.last
             guard state.recent.count >= Self.generationLimit else { return }
-            state.older = state.recent
-            state.recent = [:]
+            swap(&state.recent, &state.older)
+            // Its room is needed again at once.
+            state.recent.removeAll(keepingCapacity: true)
             currentPeriod.wrappingAdd(1, ordering: .relaxed)
         }
     }

@@ -61,8 +61,10 @@ extension CacheManager {
         let now = now()
         var responses: [CacheKey: RawResponse] = [:]
         responses.reserveCapacity(keys.count)
-        for (key, found) in zip(keys, try store.responses(of: keys)) {
-            responses[key] = try await newest(found.filter { $0.isLive(at: now) }, at: now)?.response
+        let found = try store.responses(of: keys)
+        for (index, key) in keys.enumerated() {
+            guard let newest = newest(found[index], at: now), found[index][newest].isLive(at: now) else { continue }
+            responses[key] = try await raw(found[index][newest])
         }
         return responses
     }
@@ -77,9 +79,12 @@ extension CacheManager {
         let now = now()
         var responses: [CacheKey: StoredRawResponse] = [:]
         responses.reserveCapacity(keys.count)
-        for (key, found) in zip(keys, try store.responses(of: keys)) {
-            let live = found.filter { $0.isLive(at: now) }
-            responses[key] = try await newest(live.isEmpty ? found : live, at: now)
+        let found = try store.responses(of: keys)
+        for (index, key) in keys.enumerated() {
+            guard let newest = newest(found[index], at: now), let raw = try await raw(found[index][newest]) else {
+                continue
+            }
+            responses[key] = StoredRawResponse(response: raw, stored: found[index][newest], at: now)
         }
         return responses
     }

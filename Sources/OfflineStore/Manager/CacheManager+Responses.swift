@@ -111,8 +111,9 @@ extension CacheManager {
     @concurrent
     public func response(for key: CacheKey) async throws -> RawResponse? {
         let now = now()
-        let live = try await responses.lookup(key).filter { $0.isLive(at: now) }
-        return try await newest(live, at: now)?.response
+        let found = try await responses.lookup(key)
+        guard let newest = newest(found, at: now), found[newest].isLive(at: now) else { return nil }
+        return try await raw(found[newest])
     }
 
     /// The response of a key whatever its age, with its times.
@@ -124,8 +125,8 @@ extension CacheManager {
     public func storedResponse(for key: CacheKey) async throws -> StoredRawResponse? {
         let now = now()
         let found = try await responses.lookup(key)
-        let live = found.filter { $0.isLive(at: now) }
-        return try await newest(live.isEmpty ? found : live, at: now)
+        guard let newest = newest(found, at: now), let raw = try await raw(found[newest]) else { return nil }
+        return StoredRawResponse(response: raw, stored: found[newest], at: now)
     }
 
     /// The changes from now on to the stored responses of a key, a target URI, a prefix or a tag, or to all of them, each after its commit.
@@ -141,18 +142,22 @@ extension CacheManager {
         core.changes.changes(of: interest)
     }
 
-    func newest(_ found: [StoredResponse], at now: Timestamp) async throws -> StoredRawResponse? {
-        let newest = found.max { $0.head.responseTime < $1.head.responseTime }
-        guard let newest else { return nil }
-        let body: ByteBuffer
-        if let resident = newest.content?.body {
-            body = resident
-        } else {
-            guard let stream = try await responses.openBody(of: newest) else { return nil }
-            body = try await stream.collect(upTo: Int(clamping: newest.bodyLength))
+    /// The index of the one received last: of the live ones, or of all where none is live.
+    func newest(_ found: [StoredResponse], at now: Timestamp) -> Int? {
+        if found.count <= 1 { return found.indices.first }
+        let live = found.indices.filter { found[$0].isLive(at: now) }
+        return (live.isEmpty ? Array(found.indices) : live).max {
+            found[$0].head.responseTime < found[$1].head.responseTime
         }
-        let raw = RawResponse(status: newest.head.status, fields: newest.head.fields, body: body)
-        return StoredRawResponse(response: raw, stored: newest, at: now)
+    }
+
+    /// The response with its body; `nil` when that is gone.
+    func raw(_ stored: StoredResponse) async throws -> RawResponse? {
+        var body = stored.content?.body
+        if body == nil, let stream = try await responses.openBody(of: stored) {
+            body = try await stream.collect(upTo: Int(clamping: stored.bodyLength))
+        }
+        return body.map { RawResponse(status: stored.head.status, headFields: stored.head.headFields, body: $0) }
     }
 }
 

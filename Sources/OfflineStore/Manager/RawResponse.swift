@@ -10,14 +10,23 @@ public struct RawResponse: Sendable, Hashable {
     /// The status.
     public var status: HTTPResponse.Status
     /// The fields, in order.
-    public var fields: HTTPFields
+    public var fields: HTTPFields {
+        get { headFields.value }
+        set { headFields = HeadFields(newValue) }
+    }
     /// The content.
     public var body: ByteBuffer
+    /// The fields as they were read.
+    private(set) var headFields: HeadFields
 
     /// Makes a response.
     public init(status: HTTPResponse.Status, fields: HTTPFields = [:], body: ByteBuffer = ByteBuffer()) {
+        self.init(status: status, headFields: HeadFields(fields), body: body)
+    }
+
+    init(status: HTTPResponse.Status, headFields: HeadFields, body: ByteBuffer) {
         self.status = status
-        self.fields = fields
+        self.headFields = headFields
         self.body = body
     }
 }

@@ -73,13 +73,23 @@ extension StoredResponse {
     fileprivate var residentOctets: Int {
         // The variant in its array, its key's own array, and the blocks of content, body and the lists of fields.
         var octets = MemoryLayout<StoredResponse>.stride + key.bytes.count + 512
-        for field in [head.fields, head.selectingFields].joined() {
-            octets += MemoryLayout.size(ofValue: field) + Self.heapOctets(field.name.rawName.utf8.count)
-            octets += Self.heapOctets(field.value.utf8.count)
+        if let encoded = head.headFields.encoded {
+            // Whether anybody will ask for them is not known: as much as they can come to.
+            octets += 64 + 2 * encoded.octets.count + encoded.count * (MemoryLayout<HTTPField>.stride + 96)
+        } else {
+            octets += Self.octets(of: head.fields)
         }
+        octets += Self.octets(of: head.selectingFields)
         // Buffers are allocated in powers of two.
         if let body = content?.body { octets += body.storageCapacity }
         return octets
+    }
+
+    private static func octets(of fields: HTTPFields) -> Int {
+        fields.reduce(0) { octets, field in
+            octets + MemoryLayout<HTTPField>.stride + heapOctets(field.name.rawName.utf8.count)
+                + heapOctets(field.value.utf8.count)
+        }
     }
 
     /// A string of up to 15 octets is within its variable.

@@ -23,7 +23,8 @@ struct EntryReading {
 
     /// The responses of a key whose heads, and bodies as far as they are read along, are whole.
     func responses(of key: CacheKey, hash: Int64) throws -> [StoredResponse] {
-        var found: [(record: EntryRecord, response: StoredResponse)] = []
+        var responses: [StoredResponse] = []
+        var expiries: [Timestamp] = []
         let statement = try connection.prepare(Self.responseQuery.sql(state))
         statement.bind(1, hash)
         while try statement.step() {
@@ -34,26 +35,29 @@ struct EntryReading {
                 core.noteDamage("head", entryID: record.id, in: database)
                 continue
             }
-            found.append((record, response))
+            responses.append(response)
+            expiries.append(record.expiresAt)
         }
         statement.reset()
         // With many variants most are not what is asked for.
-        let readsBodies = found.reduce(0) { $0 + $1.record.bodyLength } <= residentLimit
-        var responses: [StoredResponse] = []
-        responses.reserveCapacity(found.count)
-        for (record, var response) in found {
+        let readsBodies = responses.reduce(0) { $0 + $1.bodyLength } <= residentLimit
+        var damaged: Set<Int64> = []
+        for index in responses.indices {
             var body: ByteBuffer?
             if readsBodies {
-                guard case .whole(let whole) = try self.body(record.bodyID, length: record.bodyLength) else {
-                    core.noteDamage("body", entryID: record.id, in: database)
+                guard
+                    case .whole(let whole) = try self.body(responses[index].bodyID, length: responses[index].bodyLength)
+                else {
+                    damaged.insert(responses[index].id)
                     continue
                 }
                 body = whole
             }
-            response.content = ResidentContent(body: body, freshUntil: record.expiresAt)
-            responses.append(response)
+            responses[index].content = ResidentContent(body: body, freshUntil: expiries[index])
         }
-        return responses
+        if damaged.isEmpty { return responses }
+        for id in damaged { core.noteDamage("body", entryID: id, in: database) }
+        return responses.filter { !damaged.contains($0.id) }
     }
 
     /// The response of a row; `nil` when its head is damaged.

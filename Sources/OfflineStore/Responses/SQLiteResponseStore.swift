@@ -110,7 +110,7 @@ final class SQLiteResponseStore: ResponseStore {
     private func read(_ missing: Missing<CacheKey>, _ reading: EntryReading) throws -> [StoredResponse] {
         let state = reading.database.state
         let responses = try reading.responses(of: missing.key, hash: missing.hash)
-        for response in responses { use(response.id, reading.database) }
+        for index in responses.indices { use(responses[index].id, reading.database) }
         if let memory = state.memory, !responses.isEmpty {
             let entry = ResidentEntry(
                 key: missing.key.bytes,
