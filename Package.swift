@@ -150,6 +150,14 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        // Examples.
+        .target(
+            name: "MomentsExample",
+            dependencies: ["Holdfast"],
+            path: "Examples/Moments",
+            swiftSettings: settings
+        ),
+
         .executableTarget(
             name: "key-probe",
             dependencies: ["Holdfast", "HoldfastTesting"],
@@ -219,6 +227,11 @@ let package = Package(
                 "Holdfast", "HoldfastConfiguration", "HoldfastTesting", "HTTPCacheSemantics", "HTTPCache",
                 "SampleOrigin", httpTypes, nioCore, crypto, logging,
             ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ExamplesTests",
+            dependencies: ["MomentsExample", "Holdfast", "HoldfastTesting", "SampleOrigin"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -1,0 +1,20 @@
+public import Holdfast
+
+/// `PUT /moments/{id}/like`, and `DELETE` for no longer.
+public struct RESTUpdateMomentLike: UpdateMomentLike {
+    struct Request: Endpoint {
+        typealias Response = Moment
+        let momentID: String
+        let isLiked: Bool
+        var path: String { "/moments/\(momentID.pathSegment)/like" }
+        var method: HTTPRequest.Method { isLiked ? .put : .delete }
+        let isIdempotent = true
+        let invalidates: [StoreInvalidation] = [.tag(momentsTag)]
+    }
+
+    public init() {}
+
+    public func call(momentID: String, isLiked: Bool) -> Call<Moment> {
+        Request(momentID: momentID, isLiked: isLiked).call
+    }
+}
