@@ -29,6 +29,7 @@ let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", packa
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdTesting: Target.Dependency = .product(name: "HummingbirdTesting", package: "hummingbird")
 
 let package = Package(
     name: "holdfast",
@@ -150,11 +151,17 @@ let package = Package(
             swiftSettings: settings
         ),
 
-        // Examples.
+        // Examples: a repository on protocols, and a service that uses it.
         .target(
             name: "MomentsExample",
             dependencies: ["Holdfast"],
             path: "Examples/Moments",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "moments-service",
+            dependencies: ["Holdfast", "MomentsExample", hummingbird, argumentParser, logging, nioCore],
+            path: "Examples/Service",
             swiftSettings: settings
         ),
 
@@ -190,7 +197,10 @@ let package = Package(
         ),
         .testTarget(
             name: "CommandLineTests",
-            dependencies: ["SampleOrigin", "OfflineStore", "holdfast-cli", "cache-dump", "sample-origin", "key-probe"],
+            dependencies: [
+                "SampleOrigin", "OfflineStore", "holdfast-cli", "cache-dump", "sample-origin", "key-probe",
+                "moments-service",
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -231,7 +241,10 @@ let package = Package(
         ),
         .testTarget(
             name: "ExamplesTests",
-            dependencies: ["MomentsExample", "Holdfast", "HoldfastTesting", "SampleOrigin"],
+            dependencies: [
+                "MomentsExample", "moments-service", "Holdfast", "HoldfastTesting", "SampleOrigin", hummingbird,
+                hummingbirdTesting, nioCore, logging,
+            ],
             swiftSettings: settings
         ),
         .testTarget(
