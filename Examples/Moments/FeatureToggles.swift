@@ -5,6 +5,7 @@ public struct FeatureToggles: Sendable, Hashable {
     /// Moments can be liked.
     public var allowsLikes: Bool
 
+    /// REST, and with likes, unless told otherwise.
     public init(usesGraphQL: Bool = false, allowsLikes: Bool = true) {
         self.usesGraphQL = usesGraphQL
         self.allowsLikes = allowsLikes
@@ -13,6 +14,8 @@ public struct FeatureToggles: Sendable, Hashable {
 
 /// A feature that is switched off was asked for.
 public struct FeatureIsOff: Error, Sendable, CustomStringConvertible {
+    /// Which one.
     public var feature: String
+    /// A sentence that names it.
     public var description: String { "'\(feature)' is switched off." }
 }

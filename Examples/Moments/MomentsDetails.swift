@@ -14,7 +14,9 @@ public struct MomentsDetails: Codable, Sendable, Equatable {
 
 /// A user.
 public struct UserDetails: Codable, Sendable, Equatable {
+    /// Such as `harbour`.
     public var id: String
+    /// As it is shown.
     public var name: String
     /// A URL, or a path on the server.
     public var avatar: String
@@ -34,16 +36,25 @@ public struct Moment: Codable, Sendable, Equatable {
 
     /// As much of the user as a moment shows.
     public struct Author: Codable, Sendable, Equatable {
+        /// As it is shown.
         public var name: String
+        /// A URL, or a path on the server.
         public var avatar: String
     }
 
+    /// Such as `harbour-7`.
     public var id: String
+    /// Who shared it.
     public var userDetails: Author
+    /// What it is.
     public var type: Kind
+    /// Many have none.
     public var title: String?
+    /// Where the link leads.
     public var url: String?
+    /// URLs, or paths on the server.
     public var photos: [String]
+    /// When it was shared.
     public var createdDate: Date
     /// `nil` where the server does not say.
     public var isLiked: Bool?

@@ -4,6 +4,7 @@ public import Holdfast
 
 /// The moments of a user.
 public protocol GetMomentsByUserID: Sendable {
+    /// - Returns: the request for them, not yet started.
     func call(userID: String) -> Call<MomentsDetails>
 }
 

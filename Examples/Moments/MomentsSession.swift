@@ -16,14 +16,17 @@ public protocol MomentsSession: Sendable {
 }
 
 extension CachingClient: MomentsSession {
+    /// From the client's store, then from the network.
     public func emissions<Value: Sendable>(of call: Call<Value>) -> EmissionStream<Value> {
         call.on(self).cache.request()
     }
 
+    /// By the endpoint's own strategy, which is that of HTTP unless it says otherwise.
     public func current<Value: Sendable>(_ call: Call<Value>) async throws -> Emission<Value> {
         try await call.on(self).cache.fetch()
     }
 
+    /// Past the store.
     public func send<Value: Sendable>(_ call: Call<Value>) async throws -> Value {
         try await call.on(self).fetch().value
     }

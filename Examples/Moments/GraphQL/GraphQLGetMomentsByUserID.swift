@@ -22,8 +22,10 @@ public struct GraphQLGetMomentsByUserID: GetMomentsByUserID {
             """
     }
 
+    /// The request.
     public init() {}
 
+    /// The feed, found at `data.getMomentsDetailsByUserID`.
     public func call(userID: String) -> Call<MomentsDetails> { Request(userID: userID).call }
 }
 

@@ -26,8 +26,10 @@ public struct GraphQLUpdateMomentLike: UpdateMomentLike {
             """
     }
 
+    /// The request.
     public init() {}
 
+    /// The moment, found at `data.updateMomentLike`.
     public func call(momentID: String, isLiked: Bool) -> Call<Moment> {
         Request(momentID: momentID, isLiked: isLiked).call
     }

@@ -10,7 +10,9 @@ public struct RESTGetMomentsByUserID: GetMomentsByUserID {
         let rule: RuleSettings? = .moments
     }
 
+    /// The request.
     public init() {}
 
+    /// The feed, which is the whole answer.
     public func call(userID: String) -> Call<MomentsDetails> { Request(userID: userID).call }
 }

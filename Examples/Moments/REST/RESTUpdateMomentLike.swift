@@ -12,8 +12,10 @@ public struct RESTUpdateMomentLike: UpdateMomentLike {
         let invalidates: [StoreInvalidation] = [.tag(momentsTag)]
     }
 
+    /// The request.
     public init() {}
 
+    /// The moment, which is the whole answer.
     public func call(momentID: String, isLiked: Bool) -> Call<Moment> {
         Request(momentID: momentID, isLiked: isLiked).call
     }
