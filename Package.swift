@@ -29,6 +29,7 @@ let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", packa
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdTesting: Target.Dependency = .product(name: "HummingbirdTesting", package: "hummingbird")
 
 let package = Package(
     name: "holdfast",
@@ -150,6 +151,20 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        // Examples: a repository on protocols, and a service that uses it.
+        .target(
+            name: "MomentsExample",
+            dependencies: ["Holdfast"],
+            path: "Examples/Moments",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "moments-service",
+            dependencies: ["Holdfast", "MomentsExample", hummingbird, argumentParser, logging, nioCore],
+            path: "Examples/Service",
+            swiftSettings: settings
+        ),
+
         .executableTarget(
             name: "key-probe",
             dependencies: ["Holdfast", "HoldfastTesting"],
@@ -182,7 +197,10 @@ let package = Package(
         ),
         .testTarget(
             name: "CommandLineTests",
-            dependencies: ["SampleOrigin", "OfflineStore", "holdfast-cli", "cache-dump", "sample-origin", "key-probe"],
+            dependencies: [
+                "SampleOrigin", "OfflineStore", "holdfast-cli", "cache-dump", "sample-origin", "key-probe",
+                "moments-service",
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -218,6 +236,14 @@ let package = Package(
             dependencies: [
                 "Holdfast", "HoldfastConfiguration", "HoldfastTesting", "HTTPCacheSemantics", "HTTPCache",
                 "SampleOrigin", "CZlib", httpTypes, nioCore, crypto, logging,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ExamplesTests",
+            dependencies: [
+                "MomentsExample", "moments-service", "Holdfast", "HoldfastTesting", "SampleOrigin", hummingbird,
+                hummingbirdTesting, nioCore, logging,
             ],
             swiftSettings: settings
         ),

@@ -61,6 +61,36 @@ struct GraphQLTests {
         }
     }
 
+    @Test func updateMomentLikeSetsAStateHoweverOftenItIsSent() async throws {
+        try await SampleOrigin.withOrigin { origin in
+            let like = """
+                {"query": "mutation Like($id: ID!, $isLiked: Boolean!) \
+                { updateMomentLike(momentID: $id, isLiked: $isLiked) { isLiked } }", \
+                "variables": {"id": "tides-2", "isLiked": true}}
+                """
+            let first = try await RawClient.send("POST", "/graphql", body: like, to: origin)
+            let again = try await RawClient.send("POST", "/graphql", body: like, to: origin)
+            let liked = try await RawClient.get("/moments/tides-2", to: origin)
+            #expect(first.text == #"{"data":{"updateMomentLike":\#(liked.text)}}"#)
+            #expect(again.text == first.text && liked.text.contains(#""isLiked":true"#))
+            let answer = try await post(
+                #"mutation { updateMomentLike(momentID: "tides-2", isLiked: false) { isLiked } }"#,
+                to: origin
+            )
+            #expect(answer.text.contains(#""isLiked":false"#))
+        }
+    }
+
+    @Test func updateMomentLikeWithoutATruthValueIsAnError() async throws {
+        try await SampleOrigin.withOrigin { origin in
+            let answer = try await post(
+                #"mutation { updateMomentLike(momentID: "tides-2", isLiked: "yes") { isLiked } }"#,
+                to: origin
+            )
+            #expect(answer.text.contains("BAD_INPUT") && answer.text.contains("'isLiked'"))
+        }
+    }
+
     @Test func operationNameChoosesAmongSeveral() async throws {
         let document = """
             query A { getMomentsDetailsByUserID(userID: "tides") { page } }

@@ -55,8 +55,9 @@ struct GraphQLDocument {
 enum GraphQLValue: Equatable {
     case string(String)
     case integer(Int)
+    case boolean(Bool)
     case variable(String)
-    /// Read and skipped: lists, objects, floats, enums, booleans, null.
+    /// Read and skipped: lists, objects, floats, enums, null.
     case other
 }
 

@@ -79,9 +79,9 @@ struct GraphQLParser {
         case .punctuator("$"):
             tokens.removeFirst()
             return .variable(try name("a variable"))
-        case .name:
+        case .name(let text):
             tokens.removeFirst()
-            return .other
+            return Bool(text).map(GraphQLValue.boolean) ?? .other
         case .punctuator("["), .punctuator("{"):
             try skipBalanced()
             return .other

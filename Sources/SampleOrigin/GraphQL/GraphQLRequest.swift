@@ -7,12 +7,15 @@ struct GraphQLRequest: Decodable {
     enum Variable: Decodable {
         case string(String)
         case integer(Int)
+        case boolean(Bool)
         case other
 
         init(from decoder: any Decoder) throws {
             let container = try decoder.singleValueContainer()
             if let number = try? container.decode(Int.self) {
                 self = .integer(number)
+            } else if let truth = try? container.decode(Bool.self) {
+                self = .boolean(truth)
             } else if let text = try? container.decode(String.self) {
                 self = .string(text)
             } else {
@@ -63,9 +66,18 @@ struct GraphQLRequest: Decodable {
             switch variables?[name] {
             case .string(let text): text
             case .integer(let number): String(number)
-            case .other, nil: nil
+            case .boolean, .other, nil: nil
             }
-        case .other, nil: nil
+        case .boolean, .other, nil: nil
+        }
+    }
+
+    /// An argument's value as a truth value, variables resolved.
+    func truth(_ value: GraphQLValue?) -> Bool? {
+        switch value {
+        case .boolean(let truth): truth
+        case .variable(let name): if case .boolean(let truth) = variables?[name] { truth } else { nil }
+        case .string, .integer, .other, nil: nil
         }
     }
 }

@@ -91,10 +91,19 @@ private func resolve(
             throw FieldError("There is no moment '\(id)'.", "NOT_FOUND")
         }
         return .moment(moment)
+    case (.mutation, "updateMomentLike"):
+        let id = try argument("momentID", of: field, in: request)
+        guard let isLiked = request.truth(field.arguments["isLiked"]) else {
+            throw FieldError("Argument 'isLiked' of 'updateMomentLike' must be true or false.", "BAD_INPUT")
+        }
+        guard let moment = feed.setLiked(id, isLiked) else {
+            throw FieldError("There is no moment '\(id)'.", "NOT_FOUND")
+        }
+        return .moment(moment)
     default:
         throw FieldError(
-            "This origin knows the query 'getMomentsDetailsByUserID' and the mutations 'likeMoment' and "
-                + "'unlikeMoment', not the \(kind.rawValue) '\(field.name)'.",
+            "This origin knows the query 'getMomentsDetailsByUserID' and the mutations 'likeMoment', "
+                + "'unlikeMoment' and 'updateMomentLike', not the \(kind.rawValue) '\(field.name)'.",
             "UNKNOWN_OPERATION"
         )
     }

@@ -11,8 +11,9 @@ extension SampleOrigin {
           GET  /users/{id}                one user
           GET  /images/{name}             an image of the feed
           POST /graphql                   getMomentsDetailsByUserID(userID:, page:) and
-                                          the mutations likeMoment(momentID:) and
-                                          unlikeMoment(momentID:)
+                                          the mutations likeMoment(momentID:),
+                                          unlikeMoment(momentID:) and
+                                          updateMomentLike(momentID:, isLiked:)
           GET  /graphql?query=TEXT&variables=JSON&operationName=NAME&extensions=JSON
                                           queries, persisted ones too: by their
                                           SHA-256, once it was sent with the text

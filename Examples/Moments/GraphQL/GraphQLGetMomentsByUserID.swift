@@ -1,0 +1,35 @@
+public import Holdfast
+
+/// The query `getMomentsDetailsByUserID`.
+public struct GraphQLGetMomentsByUserID: GetMomentsByUserID {
+    struct Request: Endpoint {
+        typealias Response = MomentsDetails
+        let userID: String
+        let path = "/graphql"
+        var task: HTTPTask { .graphQL(GraphQLOperation(Self.document, variables: ["userID": .string(userID)])) }
+        let valuePath: ValuePath = "data.getMomentsDetailsByUserID"
+        // A query is sent by POST, whose answers are stored only where somebody says how long they are good for.
+        let storage = CacheRequest.Storage.expiring(.after(.seconds(60)))
+        let rule: RuleSettings? = .moments
+
+        static let document = """
+            query Moments($userID: ID!) {
+              getMomentsDetailsByUserID(userID: $userID) {
+                userDetails { id name avatar backgroundImage }
+                moments { \(GraphQLFields.moment) }
+              }
+            }
+            """
+    }
+
+    /// The request.
+    public init() {}
+
+    /// The feed, found at `data.getMomentsDetailsByUserID`.
+    public func call(userID: String) -> Call<MomentsDetails> { Request(userID: userID).call }
+}
+
+/// The fields of our types, in the words of GraphQL.
+enum GraphQLFields {
+    static let moment = "id userDetails { name avatar } type title url photos createdDate isLiked"
+}

@@ -1,0 +1,36 @@
+public import Holdfast
+
+/// The mutation `updateMomentLike`.
+public struct GraphQLUpdateMomentLike: UpdateMomentLike {
+    struct Request: Endpoint {
+        typealias Response = Moment
+        let momentID: String
+        let isLiked: Bool
+        let path = "/graphql"
+        var task: HTTPTask {
+            .graphQL(
+                GraphQLOperation(
+                    Self.document,
+                    variables: ["momentID": .string(momentID), "isLiked": .boolean(isLiked)]
+                )
+            )
+        }
+        let valuePath: ValuePath = "data.updateMomentLike"
+        let isIdempotent = true
+        let invalidates: [StoreInvalidation] = [.tag(momentsTag)]
+
+        static let document = """
+            mutation Like($momentID: ID!, $isLiked: Boolean!) {
+              updateMomentLike(momentID: $momentID, isLiked: $isLiked) { \(GraphQLFields.moment) }
+            }
+            """
+    }
+
+    /// The request.
+    public init() {}
+
+    /// The moment, found at `data.updateMomentLike`.
+    public func call(momentID: String, isLiked: Bool) -> Call<Moment> {
+        Request(momentID: momentID, isLiked: isLiked).call
+    }
+}

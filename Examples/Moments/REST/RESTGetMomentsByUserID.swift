@@ -1,0 +1,18 @@
+public import Holdfast
+
+/// `GET /moments?userID=…`
+public struct RESTGetMomentsByUserID: GetMomentsByUserID {
+    struct Request: Endpoint {
+        typealias Response = MomentsDetails
+        let userID: String
+        let path = "/moments"
+        var task: HTTPTask { .query(["userID": .string(userID)]) }
+        let rule: RuleSettings? = .moments
+    }
+
+    /// The request.
+    public init() {}
+
+    /// The feed, which is the whole answer.
+    public func call(userID: String) -> Call<MomentsDetails> { Request(userID: userID).call }
+}

@@ -1,0 +1,22 @@
+public import Holdfast
+
+/// `PUT /moments/{id}/like`, and `DELETE` for no longer.
+public struct RESTUpdateMomentLike: UpdateMomentLike {
+    struct Request: Endpoint {
+        typealias Response = Moment
+        let momentID: String
+        let isLiked: Bool
+        var path: String { "/moments/\(momentID.pathSegment)/like" }
+        var method: HTTPRequest.Method { isLiked ? .put : .delete }
+        let isIdempotent = true
+        let invalidates: [StoreInvalidation] = [.tag(momentsTag)]
+    }
+
+    /// The request.
+    public init() {}
+
+    /// The moment, which is the whole answer.
+    public func call(momentID: String, isLiked: Bool) -> Call<Moment> {
+        Request(momentID: momentID, isLiked: isLiked).call
+    }
+}

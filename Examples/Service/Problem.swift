@@ -1,0 +1,54 @@
+import Holdfast
+import Hummingbird
+import MomentsExample
+
+/// Why there is no answer, for people and programs. RFC 9457
+struct Problem: ResponseEncodable {
+    var type = "about:blank"
+    let title: String
+    let status: Int
+    let detail: String
+    /// The error's code, in the words of Holdfast.
+    let code: String
+
+    /// What an error of the request layer means to a caller of this service. The error's own message is for the log: it names the upstream.
+    init(_ error: HoldfastError) {
+        let (status, detail): (HTTPResponse.Status, String) =
+            switch error.code {
+            case .originUnreachable, .offlineMiss, .staleForbidden, .truncated, .transportFailed, .closed:
+                (.serviceUnavailable, "The upstream cannot be reached, and nothing is stored that could stand in.")
+            case .timeout:
+                (.gatewayTimeout, "The upstream did not answer in time, and nothing is stored that could stand in.")
+            case .status where error.status == .notFound:
+                (.notFound, "The upstream knows nothing of that name.")
+            case .graphQL where error.graphQLErrors?.errors.first?.code == "NOT_FOUND":
+                (.notFound, "The upstream knows nothing of that name.")
+            default:
+                (.badGateway, "The upstream's answer is of no use.")
+            }
+        title = status.reasonPhrase
+        self.status = status.code
+        self.detail = detail
+        code = error.code.description
+    }
+}
+
+/// Turns errors of the request layer into problem details; all others pass.
+struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
+    @concurrent func handle(
+        _ request: Request,
+        context: Context,
+        next: @concurrent (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        do {
+            return try await next(request, context)
+        } catch let error as HoldfastError {
+            context.logger.notice("Request failed", metadata: ["error": "\(error)"])
+            let problem = Problem(error)
+            var response = try problem.response(from: request, context: context)
+            response.status = HTTPResponse.Status(code: problem.status)
+            response.headers[.contentType] = "application/problem+json"
+            return response
+        }
+    }
+}

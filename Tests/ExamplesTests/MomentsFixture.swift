@@ -1,0 +1,79 @@
+import Foundation
+import Holdfast
+import HoldfastTesting
+import MomentsExample
+import Testing
+
+/// A repository on a client on a scripted network, with a real store on disk and a clock that stands still.
+struct MomentsFixture {
+    let api: MomentsAPI
+    let transport: ScriptedTransport
+    let clock: ManualClock
+    let client: CachingClient
+    let repository: MomentsRepository
+
+    static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    static func run(_ api: MomentsAPI, _ body: (MomentsFixture) async throws -> Void) async throws {
+        try await withFolder { folder in
+            let clock = ManualClock()
+            let store = try await CacheManager.open(at: folder, clock: clock, logger: silent)
+            let transport = ScriptedTransport()
+            let client = CachingClient(
+                store: store,
+                transport: transport,
+                configuration: .init(environment: ServerEnvironment("test", baseURL: MomentsAPI.origin)),
+                clock: clock,
+                // Nothing is timed here, probes of an origin that is away included.
+                sleeper: ManualDurationClock(),
+                logger: silent
+            )
+            let fixture = MomentsFixture(
+                api: api,
+                transport: transport,
+                clock: clock,
+                client: client,
+                repository: MomentsRepository(session: client, toggles: api.toggles)
+            )
+            let ending: Result<Void, any Error>
+            do { ending = .success(try await body(fixture)) } catch { ending = .failure(error) }
+            #expect(transport.unscripted == [])
+            try await client.close()
+            try await store.close()
+            try ending.get()
+        }
+    }
+
+    static func withFolder(_ body: (String) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try await body(folder)
+    }
+
+    func script(feed replies: ScriptedTransport.Reply...) {
+        for reply in replies { transport.script(api.feedTarget, reply) }
+    }
+
+    func script(like replies: ScriptedTransport.Reply...) {
+        for reply in replies { transport.script(api.likeTarget, reply) }
+    }
+}
+
+extension EmissionStream {
+    /// All of it.
+    func all() async throws -> [Emission<Value>] {
+        var emissions: [Emission<Value>] = []
+        for try await emission in self { emissions.append(emission) }
+        return emissions
+    }
+}
+
+/// The error of the request layer that `body` ends with.
+func failure(_ body: () async throws -> Void) async throws -> HoldfastError.Code? {
+    do {
+        try await body()
+        return nil
+    } catch let error as HoldfastError {
+        return error.code
+    }
+}
