@@ -40,7 +40,7 @@ public struct CallOptions: Sendable {
     public var unchangedValues = UnchangedValues.emitted
     /// How a stream ends when the network fails after a stored value.
     public var networkFailure = NetworkFailure.throwing
-    /// After the network's value the stream goes on with what the store gets later, whoever stores it, until it is cancelled.
+    /// After the network's value the stream goes on with what the store gets later, whoever stores it, until it is cancelled or the client is closed.
     public var followsStore = false
     /// Hears how the transfer goes on: of what is sent, and of what comes. See ``TransferProgress``.
     public var onProgress: (@Sendable (TransferProgress) -> Void)?

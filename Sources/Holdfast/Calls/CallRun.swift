@@ -63,7 +63,9 @@ final class CallRun<Value: Sendable> {
             return try await client.network(call, after: nil).emission
         }
         let prepared = try await client.prepare(call, for: .lookup)
-        if call.options.followsStore { changes = client.engine.changes(for: prepared.request) }
+        if call.options.followsStore {
+            changes = client.followed.following(client.engine.changes(for: prepared.request))
+        }
         let stored = try await client.stored(call, prepared)
         let emitted = stored.flatMap { stored in
             stored.emission.isStale && call.options.staleValues == .skipped ? nil : stored
@@ -112,7 +114,7 @@ final class CallRun<Value: Sendable> {
         changes.map { .following($0.makeAsyncIterator(), last: last) } ?? .ended
     }
 
-    /// The next stored value that differs from the last one emitted. Ends when the task is cancelled or the store is closed.
+    /// The next stored value that differs from the last one emitted. Ends when the task is cancelled or the client is closed.
     private func follow(
         _ iterator: inout AsyncStream<StoreChange>.AsyncIterator,
         _ last: Delivery<Value>

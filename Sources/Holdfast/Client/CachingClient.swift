@@ -95,6 +95,7 @@ public final class CachingClient: Sendable {
     private let onClose: @Sendable () async throws -> Void
     let plugins: PluginList
     let identities = DecodingIdentities()
+    let followed = FollowedChanges()
     private let overrides = RuleOverrides()
     let clock: any WallClock
     let sleeper: any Clock<Duration>
@@ -198,8 +199,9 @@ public final class CachingClient: Sendable {
         }
     }
 
-    /// Ends what is under way, and closes store and transport where ``open(store:configuration:storeConfiguration:transportConfiguration:clock:logger:)`` made them.
+    /// Ends what is under way, streams that follow the store among it, and closes store and transport where ``open(store:configuration:storeConfiguration:transportConfiguration:clock:logger:)`` made them.
     public func close() async throws {
+        followed.close()
         await engine.shutDown()
         try await onClose()
     }

@@ -40,7 +40,7 @@ extension HoldfastError {
         switch code {
         case .noData: .noData
         case .decodingFailed, .dataFormat: .undecodable
-        case .envelope: .failed
+        case .envelope, .graphQL: .failed
         default: status?.outcome
         }
     }

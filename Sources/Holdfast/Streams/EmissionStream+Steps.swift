@@ -1,7 +1,7 @@
 extension EmissionStream {
     /// The emissions with another value each.
     ///
-    /// - Parameter transform: what it throws ends the stream.
+    /// - Parameter transform: what it throws ends the stream; an error that is no ``HoldfastError`` as the cause of one with code `dataFormat`, or `decodingFailed` where it is a decoder's.
     public func map<Other: Sendable>(
         _ transform: @escaping @Sendable (Value) throws -> Other
     ) -> EmissionStream<Other> {
@@ -14,11 +14,9 @@ extension EmissionStream {
     ) -> EmissionStream<Other> {
         flatMapEmission { emission in
             guard let value = try transform(emission.value) else {
-                throw HoldfastError(
-                    code: .dataFormat,
-                    message: "A step of the stream made no '\(Other.self)' of a '\(Value.self)'.",
-                    status: emission.status
-                )
+                var error = HoldfastError(rejecting: emission.value, for: Other.self)
+                error.status = emission.status
+                throw error
             }
             return emission.map { _ in value }
         }
@@ -40,7 +38,13 @@ extension EmissionStream {
             var iterator = makeAsyncIterator()
             return {
                 guard let emission = try await iterator.next() else { return nil }
-                return try await transform(emission)
+                do {
+                    return try await transform(emission)
+                } catch {
+                    // What the caller's code throws says that the value is not what it should be; the network is not to blame.
+                    if error is HoldfastError || error is CancellationError { throw error }
+                    throw HoldfastError(rejecting: emission.value, for: Other.self, because: error)
+                }
             }
         }
     }

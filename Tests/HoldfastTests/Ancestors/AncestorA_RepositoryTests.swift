@@ -1,0 +1,141 @@
+import Foundation
+import Holdfast
+import HoldfastTesting
+import SampleOrigin
+import Testing
+
+/// What a screen depends on: it knows neither REST nor GraphQL.
+private protocol MomentsRepository: Sendable {
+    func details(of userID: String) async throws -> MomentsDetails
+    func like(_ momentID: String, of userID: String) async throws -> Bool
+}
+
+private struct RESTMoments: MomentsRepository {
+    let client: CachingClient
+    let url: String
+
+    func feed(_ userID: String) -> AnyRequest<MomentsDetails> {
+        AnyRequest(baseURL: url, path: "/moments", task: .query(["userID": .init(userID)]))
+    }
+    func details(of userID: String) async throws -> MomentsDetails { try await client.fetch(feed(userID)).value }
+    func like(_ momentID: String, of userID: String) async throws -> Bool {
+        let like = AnyRequest<MomentsDetails.Moment>(
+            baseURL: url,
+            path: "/moments/\(momentID)/likes",
+            method: .post,
+            invalidates: [.endpoint(feed(userID))]
+        )
+        return try await client.fetch(like).value.isLiked ?? false
+    }
+}
+
+private struct GraphQLMoments: MomentsRepository {
+    let client: CachingClient
+    let url: String
+
+    func feed(_ userID: String) -> AnyRequest<MomentsDetails> {
+        let operation = GraphQLOperation(
+            """
+            query Feed($userID: ID!) { getMomentsDetailsByUserID(userID: $userID) {
+              userDetails { id name avatar backgroundImage }
+              moments { id userDetails { name avatar } type title url photos createdDate isLiked } } }
+            """,
+            variables: ["userID": .init(userID)]
+        )
+        return AnyRequest(
+            baseURL: url,
+            path: "/graphql",
+            method: .post,
+            task: .graphQL(operation),
+            storage: .expiring(.after(.seconds(600))),
+            valuePath: "data.getMomentsDetailsByUserID"
+        )
+    }
+    func details(of userID: String) async throws -> MomentsDetails { try await client.fetch(feed(userID)).value }
+    func like(_ momentID: String, of userID: String) async throws -> Bool {
+        let operation = GraphQLOperation(
+            "mutation Like($id: ID!) { likeMoment(momentID: $id) { id isLiked } }",
+            variables: ["id": .init(momentID)]
+        )
+        let like = AnyRequest<Bool>(
+            baseURL: url,
+            path: "/graphql",
+            method: .post,
+            task: .graphQL(operation),
+            valuePath: "data.likeMoment.isLiked",
+            invalidates: [.endpoint(feed(userID))]
+        )
+        return try await client.fetch(like).value
+    }
+}
+
+/// The first ancestor's repositories: abstractions that stay when what is beneath them changes.
+@Suite(.timeLimit(.minutes(2))) struct AncestorA_RepositoryTests {
+    // A feature toggle decides what is beneath; who depends on the abstraction does not change.
+    private func repository(_ client: CachingClient, _ url: String, usesGraphQL: Bool) -> any MomentsRepository {
+        usesGraphQL ? GraphQLMoments(client: client, url: url) : RESTMoments(client: client, url: url)
+    }
+
+    // A repository does not change when REST becomes GraphQL beneath it.
+    @Test func aRepositoryIsTheSameOverRESTAndGraphQL() async throws {
+        try await ClientFixture.run { fixture in
+            let url = fixture.origin.baseURL
+            let rest = try await repository(fixture.client, url, usesGraphQL: false).details(of: "harbour")
+            let graphQL = try await repository(fixture.client, url, usesGraphQL: true).details(of: "harbour")
+            #expect(rest == graphQL)
+            #expect(rest.userDetails.id == "harbour" && rest.moments.count == 10)
+            #expect(Set(rest.moments.map(\.type)) == [.url, .photos] && rest.moments.contains { $0.title == nil })
+            #expect(Set(fixture.origin.requestCountsByRoute.keys) == ["GET /moments", "POST /graphql"])
+        }
+    }
+
+    // What executes a session can be injected, which is how it is tested.
+    @Test(arguments: [false, true]) func whatExecutesRequestsIsInjected(usesGraphQL: Bool) async throws {
+        try await ScriptedClient.run { fixture in
+            let feed = #"{"userDetails":{"id":"1","name":"A","avatar":"a","backgroundImage":"b"},"moments":[]}"#
+            fixture.script("/moments?userID=1", .fresh(feed))
+            fixture.script("/graphql", .fresh(#"{"data":{"getMomentsDetailsByUserID":\#(feed)}}"#))
+            let moments = repository(fixture.client, ScriptedClient.url, usesGraphQL: usesGraphQL)
+            let details = try await moments.details(of: "1")
+            #expect(details.userDetails.name == "A" && fixture.transport.requests.count == 1)
+        }
+    }
+
+    // A second operation, a mutation, updates the likes of a moment; the feed that is stored knows of it.
+    @Test(arguments: [false, true]) func aMutationUpdatesTheLikesOfAMoment(usesGraphQL: Bool) async throws {
+        try await ClientFixture.run { fixture in
+            let moments = repository(fixture.client, fixture.origin.baseURL, usesGraphQL: usesGraphQL)
+            for _ in 0..<2 { _ = try await moments.details(of: "harbour") }
+            #expect(fixture.origin.requestCount == 1)
+            let before = try await moments.details(of: "harbour").moments[0]
+            #expect(before.isLiked == false)
+            let isLiked = try await moments.like(before.id, of: "harbour")
+            #expect(isLiked)
+            let after = try await moments.details(of: "harbour").moments[0]
+            #expect(after.id == before.id && after.isLiked == true && fixture.origin.requestCount == 3)
+        }
+    }
+
+    // Errors in a GraphQL answer with status 200 are an error that has what data there is; what is stored stays.
+    @Test func partialErrorsOfGraphQLAreAnErrorWithTheDataThereIs() async throws {
+        try await ClientFixture.run { fixture in
+            let moments = GraphQLMoments(client: fixture.client, url: fixture.origin.baseURL)
+            let stored = try await moments.details(of: "harbour")
+            fixture.origin.force(
+                .respond(
+                    fields: [("Content-Type", "application/json")],
+                    body: #"{"data":{"other":7,"getMomentsDetailsByUserID":null},"#
+                        + #""errors":[{"message":"no","path":["getMomentsDetailsByUserID"],"extensions":{"code":"GONE"}}]}"#
+                )
+            )
+            let error = await failure { _ = try await fixture.client.fetch(moments.feed("harbour"), .networkOnly) }
+            #expect(error?.code == .graphQL && error?.graphQLErrors?.errors.first?.code == "GONE")
+            #expect(error?.graphQLErrors?.hasData == true && error?.status == .ok)
+            #expect(error?.outcome == .failed)
+            let kept = try await fixture.client.fetch(moments.feed("harbour"), .storedOnly)
+            #expect(kept?.value == stored)
+            let unknown = await failure { _ = try await moments.details(of: "nobody") }
+            #expect(unknown?.code == .graphQL)
+        }
+    }
+}

@@ -1,0 +1,172 @@
+import Dispatch
+import Foundation
+import Holdfast
+import HoldfastTesting
+import SampleOrigin
+import Testing
+
+/// The first ancestor's session: how requests are made, and how they end.
+@Suite(.timeLimit(.minutes(2))) struct AncestorA_SessionTests {
+    /// All methods of an API through one private request: what its users write.
+    private struct Backend<Response: Decodable & Sendable>: Endpoint {
+        let baseURL: String
+        let path: String
+        let method: HTTPRequest.Method
+        let headers: HTTPFields
+        let task: HTTPTask
+
+        static func get(_ path: String, at url: String, headers: HTTPFields = [:], parameters: Parameters = [:]) -> Self
+        {
+            request(.get, path, url, headers, .query(parameters))
+        }
+        static func post(_ path: String, at url: String, headers: HTTPFields = [:], parameters: Parameters = [:])
+            -> Self
+        {
+            request(.post, path, url, headers, .json(parameters))
+        }
+        static func put(_ path: String, at url: String, headers: HTTPFields = [:], parameters: Parameters = [:]) -> Self
+        {
+            request(.put, path, url, headers, .json(parameters))
+        }
+        static func delete(_ path: String, at url: String, headers: HTTPFields = [:]) -> Self {
+            request(.delete, path, url, headers, .plain)
+        }
+        private static func request(
+            _ method: HTTPRequest.Method,
+            _ path: String,
+            _ url: String,
+            _ headers: HTTPFields,
+            _ task: HTTPTask
+        ) -> Self {
+            Self(baseURL: url, path: path, method: method, headers: headers, task: task)
+        }
+    }
+
+    // A session with an associated response type, its methods through one request; a base URL plus a path.
+    @Test func everyMethodGoesThroughOneRequestBelowTheBaseURL() async throws {
+        try await ClientFixture.run { fixture in
+            let url = fixture.origin.baseURL + "/echo"
+            let requests: [Backend<Echo>] = [
+                .get("a", at: url, parameters: ["page": 2]), .post("/b", at: url, parameters: ["page": 2]),
+                .put("c/d", at: url), .delete("/e", at: url),
+            ]
+            var seen: [String] = []
+            for request in requests {
+                let echo = try await fixture.client.fetch(request).value
+                seen.append("\(echo.method) \(echo.target) \(echo.body.length)")
+            }
+            #expect(seen == ["GET /echo/a?page=2 0", "POST /echo/b 10", "PUT /echo/c/d 2", "DELETE /echo/e 0"])
+        }
+    }
+
+    // Default headers merged with the call's; the call wins.
+    @Test func defaultHeadersAreMergedWithTheCallsAndTheCallWins() async throws {
+        let defaults = RequestDefaults(fields: [.userAgent: "app/1", .acceptLanguage: "de", .accept: "text/plain"])
+        try await ClientFixture.run(.init(defaults: defaults)) { fixture in
+            let headers: HTTPFields = [.acceptLanguage: "fr", .referer: "https://a.example/"]
+            let echo = try await fixture.client.fetch(
+                Backend<Echo>.post("/x", at: fixture.origin.baseURL + "/echo", headers: headers)
+            ).value
+            #expect(echo["User-Agent"] == ["app/1"] && echo["Accept"] == ["text/plain"])
+            #expect(echo["Accept-Language"] == ["fr"] && echo["Referer"] == ["https://a.example/"])
+        }
+    }
+
+    // The response is validated, decoded, delivered, completed.
+    @Test func theResponseIsValidatedDecodedDeliveredAndCompleted() async throws {
+        try await ScriptedClient.run { fixture in
+            let events = Events()
+            fixture.script("/x", .fresh(#"{"name":"harbour"}"#))
+            let call = fixture.get("/x").on(fixture.client)
+                .validate { _ in events.append("validated") }
+                .map([String: String].self)
+                .map { value in
+                    events.append("decoded")
+                    return value
+                }
+            await call.request().subscribe(
+                onNext: { events.append("delivered \($0.value)") },
+                onError: { events.append("\($0)") },
+                onCompleted: { events.append("completed") }
+            ).finished()
+            // Once more before it is stored, where it is stored.
+            #expect(events.all == ["validated", "decoded", #"delivered ["name": "harbour"]"#, "completed"])
+        }
+    }
+
+    // Callbacks run off the caller's queue, and on no event loop.
+    @Test func callbacksRunOffTheCallersQueueAndOffEventLoops() async throws {
+        try await ClientFixture.run { fixture in
+            let (client, feed, threads) = (fixture.client, fixture.feed, Events())
+            let queue = DispatchQueue(label: "caller")
+            let wasCalled = await withCheckedContinuation { continuation in
+                // The queue does nothing else before the last callback has come: on it, it would never come.
+                queue.async {
+                    let completed = DispatchSemaphore(value: 0)
+                    let subscription = client.startWith(feed).subscribe(
+                        onNext: { _ in threads.append(Self.threadName) },
+                        onCompleted: {
+                            threads.append(Self.threadName)
+                            completed.signal()
+                        }
+                    )
+                    let result = completed.wait(timeout: .now() + 60)
+                    subscription.cancel()
+                    continuation.resume(returning: result == .success)
+                }
+            }
+            #expect(wasCalled && threads.all.count == 2)
+            #expect(threads.all.allSatisfy { !$0.hasPrefix("NIO-") }, "\(threads.all)")
+        }
+    }
+
+    /// As Linux has it; NIO names the threads of its event loops. Empty elsewhere.
+    private static var threadName: String {
+        (try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)) ?? ""
+    }
+
+    // No data, a status, a failure without a status and content of another form are four errors, each the one end there is.
+    @Test(
+        arguments: [
+            ("/empty", HoldfastError.Code.noData, 200), ("/failing?status=503", .status, 503),
+            ("/hangup", .originUnreachable, nil), ("/html", .decodingFailed, 200),
+        ] as [(String, HoldfastError.Code, Int?)]
+    )
+    func fourErrorsAreFourErrorsAndEachIsTheOnlyEnd(path: String, code: HoldfastError.Code, status: Int?) async throws {
+        try await ClientFixture.run { fixture in
+            let events = Events()
+            let feed = AnyRequest<MomentsDetails>(baseURL: fixture.origin.baseURL, path: path)
+            await feed.on(fixture.client).request().subscribe(
+                onNext: { _ in events.append("next") },
+                onError: { error in
+                    events.append("\(error.code) \(error.status.map { "\($0.code)" } ?? "-")")
+                    // What failed on the way is passed through as it is.
+                    if error.status == nil { events.append("\(error.cause is TransportError)") }
+                },
+                onCompleted: { events.append("completed") }
+            ).finished()
+            #expect(events.all == ["\(code) \(status.map(String.init) ?? "-")"] + (status == nil ? ["true"] : []))
+        }
+    }
+
+    // Cancelling the subscription cancels the request on the wire, and nobody is called.
+    @Test(arguments: [false, true]) func cancellingTheSubscriptionClosesTheRequestOnTheWire(isInBody: Bool) async throws
+    {
+        try await ClientFixture.run { fixture in
+            let (gate, events) = (OriginGate(), Events())
+            fixture.origin.force(isInBody ? .holdBody(after: 10, gate) : .hold(gate))
+            let subscription = fixture.feed.on(fixture.client).request().subscribe(
+                onNext: { _ in events.append("next") },
+                onError: { events.append("\($0.code)") },
+                onCompleted: { events.append("completed") }
+            )
+            while fixture.origin.requestCount == 0 { await Task.yield() }
+            #expect(fixture.origin.openConnections == 1)
+            subscription.cancel()
+            await fixture.origin.waitForOpenConnections(atMost: 0)
+            await subscription.finished()
+            #expect(events.all.isEmpty)
+            gate.open()
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import Holdfast
+import Synchronization
+
+/// The feed of a user as the ancestors have it: what REST and GraphQL answer alike.
+struct MomentsDetails: Codable, Sendable, Equatable {
+    struct UserDetails: Codable, Sendable, Equatable {
+        var id: String
+        var name: String
+        var avatar: String
+        var backgroundImage: String
+    }
+    struct Author: Codable, Sendable, Equatable {
+        var name: String
+        var avatar: String
+    }
+    enum Kind: String, Codable, Sendable {
+        case url = "URL"
+        case photos = "PHOTOS"
+    }
+    struct Moment: Codable, Sendable, Equatable {
+        var id: String
+        var userDetails: Author
+        var type: Kind
+        var title: String?
+        var url: String?
+        var photos: [String]
+        var createdDate: Date
+        var isLiked: Bool?
+    }
+    var userDetails: UserDetails
+    var moments: [Moment]
+}
+
+/// What the origin's `/echo` tells of a request.
+struct Echo: Decodable, Sendable {
+    struct Body: Decodable, Sendable { var length: Int, sha256: String }
+    var method: String
+    var target: String
+    var fields: [[String]]
+    var body: Body
+
+    subscript(name: String) -> [String] {
+        fields.filter { $0[0].lowercased() == name.lowercased() }.map { $0[1] }
+    }
+}
+
+/// A request that is written where it is needed, of whatever response.
+struct AnyRequest<Response: Decodable & Sendable>: Endpoint {
+    var baseURL: String
+    var path: String
+    var method: HTTPRequest.Method = .get
+    var headers: HTTPFields = [:]
+    var task: HTTPTask = .plain
+    var storage: CacheRequest.Storage = .byResponse
+    var valuePath: ValuePath = ""
+    var principal: String?
+    var invalidates: [StoreInvalidation] = []
+    var emptyContent = EmptyContent.isMissing
+    var envelope = EnvelopeChoice.inherited
+}
+
+/// The error that `body` throws; `nil`, and an issue, where it throws none.
+func failure(_ body: () async throws -> Void) async -> HoldfastError? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return error as? HoldfastError
+    }
+}
+
+/// A value that a callback keeps for the test.
+final class Kept<Value: Sendable>: Sendable {
+    private let state = Mutex<Value?>(nil)
+    var value: Value? {
+        get { state.withLock { $0 } }
+        set { state.withLock { $0 = newValue } }
+    }
+}
