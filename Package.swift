@@ -106,7 +106,7 @@ let package = Package(
         .target(
             name: "HoldfastTesting",
             dependencies: [
-                "Holdfast", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", httpTypes, nioCore, nioPosix,
+                "Holdfast", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", httpTypes, nioCore, nioPosix, logging,
             ],
             swiftSettings: settings
         ),
