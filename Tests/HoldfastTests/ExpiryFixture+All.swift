@@ -3,6 +3,7 @@ public import HoldfastTesting
 public import Testing
 
 extension ExpiryFixture: CustomTestStringConvertible {
+    /// Its name.
     public var testDescription: String { name }
 
     /// Those of `Tests/Fixtures/expiry`.
