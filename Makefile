@@ -9,7 +9,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build run test simulate crash mutants fuzz benchmark benchmark-rules benchmark-store lint format clean
+.PHONY: help setup build run test simulate crash mutants fuzz benchmark benchmark-rules benchmark-store docs lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -48,6 +48,9 @@ benchmark-store: ## Measure the store beside C, diskcache and requests-cache
 
 mutants: ## Break rules on purpose and see their tests fail; takes half an hour
 	@scripts/mutants
+
+docs: ## Write the documentation of the library into SCRATCH/docs
+	@scripts/docs
 
 lint: ## Check the format of every Swift file
 	@scripts/lint

@@ -55,7 +55,7 @@ public protocol Endpoint: Sendable {
 
     // MARK: The store
 
-    /// Whether and how long the response is stored. By the response's own fields unless told otherwise; ``CacheRequest/Storage/expiring(_:)``
+    /// Whether and how long the response is stored. By the response's own fields unless told otherwise; `CacheRequest.Storage.expiring`
     /// also stores answers to POST, keyed by their content.
     var storage: CacheRequest.Storage { get }
     /// What holds for this endpoint in place of the client's rules, setting by setting. None.

@@ -8,7 +8,7 @@ import HTTPTypes
 /// GraphQLOperation("query Moments($user: ID!) { moments(userID: $user) { id title } }", variables: ["user": "harbour"])
 /// ```
 ///
-/// Queries change nothing: they are joined, sent again and, where the endpoint's storage is ``CacheRequest/Storage/expiring(_:)``, stored under a key with their content. Everything else
+/// Queries change nothing: they are joined, sent again and, where the endpoint's storage is `CacheRequest.Storage.expiring`, stored under a key with their content. Everything else
 /// is a mutation, whatever the endpoint's storage says. GraphQL over HTTP §6
 public struct GraphQLOperation: Sendable, Hashable {
     /// What an operation does. GraphQL §2.3

@@ -1,0 +1,107 @@
+public import HTTPCacheSemantics
+import HTTPTypes
+
+extension ExpiryFixture.Cache {
+    /// The policy of such a cache.
+    public var policy: CachePolicy { CachePolicy(kind: self == .shared ? .shared : .private) }
+}
+
+extension ExpiryFixture {
+    /// Asks policies alone, without a store or an engine.
+    ///
+    /// - Parameter policy: the policy of a kind of cache; the standard ones unless told otherwise.
+    /// - Returns: what is not as the fixture says; nothing where everything is.
+    /// - Throws: ``ExpiryFixtureError``: an instant is none.
+    public func findings(_ policy: (Cache) -> CachePolicy = { $0.policy }) throws -> [ContractFinding] {
+        var findings: [ContractFinding] = []
+        for cache in caches {
+            let policy = policy(cache)
+            let head = try stored.head()
+            let storability = policy.storability(
+                of: HTTPResponse(status: head.status, headerFields: head.fields),
+                to: Self.request(stored.request),
+                hasCredentials: false,
+                hasExplicitExpiry: head.explicitExpiry != nil
+            )
+            if (storability == .shared) != (storable ?? true) {
+                findings.append(finding("a \(cache) cache", "storable", "\(storable ?? true)", "\(storability)"))
+            }
+            for instant in then {
+                let now = Timestamp(milliseconds: try instant.milliseconds(of: stored))
+                let reuse = policy.reuse(of: head, for: Self.request(instant.request), at: now)
+                findings += self.findings(instant.expect, reuse, "a \(cache) cache at \(instant.at)")
+            }
+        }
+        return findings
+    }
+
+    private func findings(_ expected: Expectation, _ reuse: Reuse, _ place: String) -> [ContractFinding] {
+        var findings: [ContractFinding] = []
+        func compare(_ what: String, _ expected: (some Equatable)?, _ came: some Equatable) {
+            if let expected, "\(expected)" != "\(came)" {
+                findings.append(finding(place, what, "\(expected)", "\(came)"))
+            }
+        }
+        let (verdict, reason): (Verdict, String?) =
+            switch reuse.decision {
+            case .fresh: (.fresh, nil)
+            case .staleAllowed: (.staleAllowed, nil)
+            case .staleWhileRevalidate: (.staleWhileRevalidate, nil)
+            case .validate(let reason): (.validate, reason.rawValue)
+            }
+        compare("verdict", expected.verdict, verdict)
+        compare("reason", expected.reason, reason ?? "none")
+        compare("lifetime", expected.lifetime?.milliseconds, reuse.freshness.lifetime.milliseconds)
+        compare("source", expected.source, reuse.freshness.lifetime.source.rawValue)
+        compare("age", expected.age.map { Int64(($0 * 1000).rounded()) }, reuse.freshness.age.milliseconds)
+        // Without end is what is further away than any clock goes.
+        let timeToLive = reuse.freshness.timeToLive > 1 << 50 ? .max : reuse.freshness.timeToLive
+        compare("ttl", expected.ttl?.milliseconds, timeToLive)
+        if let staleUse = expected.staleUse {
+            let expected = staleUse == "allowed" ? Reuse.StaleUse.allowed : .forbidden(by: staleUse)
+            if reuse.staleUse != expected {
+                findings.append(finding(place, "stale_use", "\(expected)", "\(reuse.staleUse)"))
+            }
+        }
+        compare("stale_on_error", expected.staleOnError, reuse.allowsStaleOnError)
+        return findings
+    }
+
+    func finding(_ place: String, _ what: String, _ expected: String, _ came: String) -> ContractFinding {
+        ContractFinding(
+            rule: name.isEmpty ? title : "\(name): \(title)",
+            detail: "\(what) in \(place): \(expected) was to be expected, \(came) came"
+        )
+    }
+
+    static func request(_ lines: [Line]?) -> HTTPRequest {
+        HTTPRequest(
+            method: .get,
+            scheme: "https",
+            authority: "a.example",
+            path: "/",
+            headerFields: fields(lines ?? [])
+        )
+    }
+
+    static func fields(_ lines: [Line]) -> HTTPFields {
+        var fields = HTTPFields()
+        for line in lines {
+            if let name = HTTPField.Name(line.name) { fields.append(HTTPField(name: name, value: line.value)) }
+        }
+        return fields
+    }
+}
+
+extension ExpiryFixture.Stored {
+    func head() throws -> StoredResponseHead {
+        StoredResponseHead(
+            status: HTTPResponse.Status(code: status ?? 200),
+            fields: ExpiryFixture.fields(response),
+            requestTime: Timestamp(milliseconds: try requestMilliseconds()),
+            responseTime: Timestamp(milliseconds: try responseMilliseconds()),
+            explicitExpiry: try explicitExpiryMilliseconds().map(Timestamp.init(milliseconds:)),
+            isInvalidated: invalidated ?? false
+        )
+    }
+}

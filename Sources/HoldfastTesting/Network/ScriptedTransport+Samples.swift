@@ -1,0 +1,53 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+public import Holdfast
+import NIOCore
+
+/// What a script cannot be made of.
+public struct ScriptError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What is missing, and where.
+    public var message: String
+    /// The message.
+    public var description: String { message }
+}
+
+extension ScriptedTransport.Reply {
+    /// An endpoint's sample.
+    public init(_ sample: SampleResponse) {
+        self.init(
+            head: HTTPResponse(status: sample.status, headerFields: sample.fields),
+            chunks: sample.content.isEmpty ? [] : [ByteBuffer(bytes: sample.content)]
+        )
+    }
+}
+
+extension ScriptedTransport {
+    /// Tells it to answer an endpoint's requests, from then on, by its ``Endpoint/sampleResponse``.
+    ///
+    /// The request is told by method and target, so that what plugins add to fields does not count.
+    ///
+    /// - Parameters:
+    ///   - environment: the client's, for endpoints without a base URL of their own.
+    ///   - defaults: the client's; its parameters are part of the target.
+    /// - Throws: ``ScriptError``: the endpoint, which it names, has no sample. ``HoldfastError``: it makes no request.
+    public func script(
+        samplesOf endpoint: some Endpoint,
+        environment: ServerEnvironment? = nil,
+        defaults: RequestDefaults = RequestDefaults()
+    ) throws {
+        guard let sample = endpoint.sampleResponse else {
+            let type: any Endpoint.Type =
+                (endpoint as? AnyEndpoint).map { Swift.type(of: $0.base) } ?? Swift.type(of: endpoint)
+            throw ScriptError(
+                message:
+                    "The endpoint '\(type)' with the path '\(endpoint.path)' has no sample. Give it a 'sampleResponse'."
+            )
+        }
+        let head = try endpoint.request(environment: environment, defaults: defaults).head
+        guard let target = TargetURI(request: head) else {
+            throw ScriptError(message: "The request of the endpoint '\(Swift.type(of: endpoint))' has no target.")
+        }
+        script(target.uri, method: head.method, repeating: Reply(sample))
+    }
+}

@@ -1,0 +1,119 @@
+import Holdfast
+import HoldfastTesting
+import Testing
+
+extension ServerEnvironment {
+    static let production = ServerEnvironment("production", baseURL: "https://api.example.com")
+    static let staging = ServerEnvironment("staging", baseURL: "https://staging.example.com")
+}
+
+/// The page "Getting started".
+@Suite(.timeLimit(.minutes(1))) struct GettingStartedTests {
+    struct Feed: Decodable, Sendable {
+        struct Moment: Decodable, Sendable { let id: String, title: String? }
+        let moments: [Moment]
+    }
+
+    struct GetFeed: Endpoint {
+        typealias Response = Feed
+        let userID: String
+        var path: String { "/moments" }
+        var task: HTTPTask { .query(["userID": "\(userID)"]) }
+    }
+
+    enum Moments: Endpoint {
+        case feed(of: String)
+        case like(String)
+
+        var path: String {
+            switch self {
+            case .feed: "/moments"
+            case .like(let id): "/moments/\(id)/like"
+            }
+        }
+        var method: HTTPRequest.Method {
+            switch self {
+            case .feed: .get
+            case .like: .put
+            }
+        }
+        var task: HTTPTask {
+            switch self {
+            case .feed(let userID): .query(["userID": "\(userID)"])
+            case .like: .plain
+            }
+        }
+        var invalidates: [StoreInvalidation] {
+            switch self {
+            case .feed: []
+            case .like: [.prefix("https://api.example.com/moments")]
+            }
+        }
+    }
+
+    static let url = "https://api.example.com/moments?userID=harbour"
+    static let content = #"{"moments": [{"id": "1", "title": "Low tide"}]}"#
+
+    /// Not run: it opens a folder where the process stands.
+    private func open() async throws {
+        let client = try await CachingClient.open(
+            store: "feed.store",
+            configuration: .init(environment: .production, retry: RetryPolicy())
+        )
+        try await client.close()
+    }
+
+    /// Not run either.
+    private func overview() async throws {
+        let client = try await CachingClient.open(store: "feed.store")
+        for try await emission in client.startWith(GetFeed(userID: "harbour")) {
+            print(emission.source, emission.value.moments.count, emission.isStale ? "stale" : "fresh")
+        }
+    }
+
+    @Test func theCallsOfThePageAnswer() async throws {
+        try await withTestClient(.init(environment: .production)) { test in
+            let client = test.client
+            test.transport.script(Self.url, repeating: .ok(Self.content, fields: [.cacheControl: "max-age=60"]))
+            let feed = try await client.fetch(GetFeed(userID: "harbour")).value
+            #expect(feed.moments.map(\.title) == ["Low tide"])
+            for try await emission in client.startWith(GetFeed(userID: "harbour"), ifNetworkFails: .endingQuietly) {
+                show(emission.value, isOld: emission.isStale)
+            }
+            let subscription = client.onCache(GetFeed(userID: "harbour")) { stored in
+                show(stored.value, isOld: true)
+            }.request(on: .main) { fresh in
+                show(fresh.value, isOld: false)
+            } onError: { error in
+                report(error)
+            }
+            await subscription.finished()
+            do {
+                _ = try await client.fetch(GetFeed(userID: "harbour"))
+            } catch let error as HoldfastError where error.code == .offlineMiss {
+                // Nothing is stored, and the network may not be asked.
+            } catch let error as HoldfastError {
+                report(error)
+            }
+            try await CachingClient.$current.withValue(client) {
+                let emission = try await GetFeed(userID: "harbour").cache.fetch()
+                show(emission.value, isOld: emission.isStale)
+            }
+            #expect(test.transport.requests.count == 3)
+        }
+    }
+
+    @Test func aLikeMakesTheFeedOutOfDate() async throws {
+        try await withTestClient(.init(environment: .production)) { test in
+            test.transport.script(Self.url, repeating: .ok(Self.content, fields: [.cacheControl: "max-age=60"]))
+            test.transport.script("https://api.example.com/moments/1/like", .status(.noContent))
+            _ = try await test.client.fetch(Moments.feed(of: "harbour"))
+            _ = try await test.client.fetch(Moments.like("1"), as: NoContent.self)
+            let stored = try await test.client.fetch(Moments.feed(of: "harbour"), .storedOnly)
+            #expect(stored?.isStale == true)
+        }
+    }
+}
+
+private func show(_ feed: GettingStartedTests.Feed, isOld: Bool) {}
+private func report(_ error: HoldfastError) {}

@@ -1,0 +1,30 @@
+import Holdfast
+import HoldfastTesting
+import Testing
+
+/// The page "Keys and privacy".
+@Suite(.timeLimit(.minutes(1))) struct KeysAndPrivacyTests {
+    typealias GetFeed = GettingStartedTests.GetFeed
+
+    @Test func secretsAreSentAndNotShown() async throws {
+        let (token, key) = ("a-token", "an-api-key")
+        var configuration = CachingClient.Configuration()
+        configuration.defaults.principal = "user-4711"
+        configuration.defaults.fields[.authorization] = "Bearer \(token)"
+        configuration.defaults.parameters = ["api_key": "\(key)"]
+        configuration.defaults.secrets = Secrets(parameters: ["api_key"])
+        configuration.environment = .production
+        try await withTestClient(configuration) { test in
+            let client = test.client
+            let first = try client.request(for: GetFeed(userID: "harbour"))
+            #expect(first.principal == "user-4711" && first.head.path?.contains(key) == true)
+            test.transport.isReachable = false
+            do {
+                _ = try await client.fetch(GetFeed(userID: "harbour"))
+                Issue.record("Nothing was thrown.")
+            } catch let error as HoldfastError {
+                #expect(!error.message.contains(key) && !error.message.contains(token))
+            }
+        }
+    }
+}

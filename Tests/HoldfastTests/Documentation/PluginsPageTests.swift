@@ -1,0 +1,50 @@
+import Holdfast
+import HoldfastTesting
+import Testing
+
+/// The page "Plugins".
+@Suite(.timeLimit(.minutes(1))) struct PluginsPageTests {
+    typealias GetFeed = GettingStartedTests.GetFeed
+
+    struct Stopwatch: ObservingPlugin {
+        let note: @Sendable (Duration) -> Void
+
+        func didReceive(
+            _ result: Result<HTTPResponse, any Error>,
+            to request: SentRequest,
+            for call: CallInfo,
+            after duration: Duration
+        ) {
+            note(duration)
+        }
+    }
+
+    private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    private static func renew(_ old: String?) async throws -> String { "token" }
+
+    @Test func thePluginsOfThePageTakePart() async throws {
+        let renew = Self.renew
+        let durations = Events()
+        let stopwatch = Stopwatch { durations.append("\($0)") }
+        var configuration = CachingClient.Configuration(environment: .production)
+        configuration.plugins = [
+            FieldsPlugin([.userAgent: "harbour/3.1", .acceptLanguage: "de, en;q=0.5"]),
+            NetworkLogger(logger, .init(form: .curl)),
+        ]
+        let authenticator = try Authenticator(principal: "user-4711") { old in
+            AccessToken(try await renew(old?.value))
+        }
+        configuration.plugins.append(authenticator)
+        try await withTestClient(configuration) { test in
+            let client = test.client
+            test.transport.script(GettingStartedTests.url, .ok(GettingStartedTests.content))
+            let call = client.call(GetFeed(userID: "harbour")).with { $0.plugins = [stopwatch] }
+            _ = try await call.fetch()
+            let sent = test.transport.requests.map(\.headerFields)
+            #expect(sent.map { $0[.userAgent] } == ["harbour/3.1"])
+            #expect(sent.map { $0[.authorization] } == ["Bearer token"])
+            #expect(durations.all == ["0.0 seconds"])
+        }
+    }
+}

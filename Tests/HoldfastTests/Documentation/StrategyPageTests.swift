@@ -1,0 +1,40 @@
+import Holdfast
+import HoldfastTesting
+import Testing
+
+/// The page "Strategies".
+@Suite(.timeLimit(.minutes(1))) struct StrategyPageTests {
+    typealias GetFeed = GettingStartedTests.GetFeed
+
+    private func show(_ feed: GettingStartedTests.Feed, isOld: Bool) {}
+
+    @Test func theStrategiesOfThePageAnswer() async throws {
+        try await withTestClient(.init(environment: .production)) { test in
+            let client = test.client
+            test.transport.script(
+                GettingStartedTests.url,
+                repeating: .ok(GettingStartedTests.content, fields: [.cacheControl: "max-age=60"])
+            )
+            let quick = try await client.fetch(GetFeed(userID: "harbour"), .staleWhileRevalidate)
+            let recent = try await client.fetch(GetFeed(userID: "harbour"), .networkFirst(timeout: .seconds(2)))
+            #expect(quick.source == .network && recent.source == .network)
+            if let stored = try await client.fetch(GetFeed(userID: "harbour"), .storedOnly) {
+                show(stored.value, isOld: stored.isStale)
+            }
+            for try await emission in client.fetch(GetFeed(userID: "harbour"), .cacheAndNetwork) {
+                show(emission.value, isOld: emission.isStale)
+            }
+            let emissions = client.call(GetFeed(userID: "harbour")).with {
+                $0.networkFailure = .endingQuietly
+                $0.unchangedValues = .suppressed
+            }.request()
+            #expect(await emissions.recorded().sources == [.store])
+            let live = client.call(GetFeed(userID: "harbour")).with { $0.followsStore = true }.request()
+            #expect(await live.recorded(upTo: 2).sources == [.store, .network])
+            test.clock.advance(by: .seconds(1))
+            let call = client.call(GetFeed(userID: "harbour")).with { $0.reuseWithin = .seconds(2) }
+            let emission = try await call.fetch()
+            #expect(emission.source == .store)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import Holdfast
+import HoldfastTesting
+import Testing
+
+/// The page "Testing your code".
+@Suite(.timeLimit(.minutes(1))) struct TestingYourCodeTests {
+    typealias Feed = GettingStartedTests.Feed
+    typealias GetFeed = GettingStartedTests.GetFeed
+
+    struct Weather: Endpoint {
+        var path: String { "/weather" }
+        var sampleResponse: SampleResponse? { SampleResponse(json: #"{"wind": 7}"#) }
+    }
+
+    @Test func aTestClientAsksNobody() async throws {
+        try await withTestClient(.init(environment: .production)) { test in
+            test.transport.script("https://api.example.com/moments?userID=harbour", .ok(#"{"moments": []}"#))
+            let feed = try await test.client.fetch(GetFeed(userID: "harbour"))
+            precondition(feed.value.moments.isEmpty)
+        }
+    }
+
+    @Test func timeIsMovedByHand() async throws {
+        try await withTestClient(.init(environment: .production)) { test in
+            test.transport.script(
+                "https://api.example.com/moments?userID=harbour",
+                .ok(#"{"moments": []}"#, fields: [.cacheControl: "max-age=60"])
+            )
+            _ = try await test.client.fetch(GetFeed(userID: "harbour"))
+            test.clock.advance(by: .seconds(3600))
+            test.transport.isReachable = false
+            let offline = try await test.client.fetch(GetFeed(userID: "harbour"))
+            precondition(offline.isStale && offline.age == .seconds(3600))
+        }
+    }
+
+    @Test func aScriptSaysWhatANetworkDoes() async throws {
+        let clock = ManualDurationClock()
+        let transport = ScriptedTransport(sleeper: clock)
+        let feed = "https://api.example.com/moments?userID=harbour"
+        transport.script(feed, .ok("[]").delayed(by: .seconds(2)), .ok("[1, 2]").truncated(after: 3), .notModified())
+        transport.script(feed, repeating: .ok("[]"), .failure(.connect))
+        transport.script("https://api.example.com/echo", method: .post) { request in .ok(request.text ?? "") }
+        try transport.script(samplesOf: Weather(), environment: .production)
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test func whatIsEmittedIsRecorded() async throws {
+        try await withTestClient(.init(environment: .production)) { test in
+            test.transport.script(
+                GettingStartedTests.url,
+                repeating: .ok(GettingStartedTests.content, fields: [.cacheControl: "max-age=60"])
+            )
+            _ = try await test.client.fetch(GetFeed(userID: "harbour"))
+            let recorded = await test.client.startWith(GetFeed(userID: "harbour")).recorded()
+            precondition(recorded.sources == [.store, .network] && recorded.isComplete)
+            let recorder = CallbackRecorder<Feed>()
+            await recorder.subscribe(to: test.client.startWith(GetFeed(userID: "harbour"))).finished()
+            precondition(recorder.order == ["next store", "next network", "completed"])
+        }
+    }
+}

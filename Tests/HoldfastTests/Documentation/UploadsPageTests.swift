@@ -1,0 +1,72 @@
+import Foundation
+import Holdfast
+import HoldfastTesting
+import Testing
+
+/// The page "Uploads and GraphQL".
+@Suite(.timeLimit(.minutes(1))) struct UploadsPageTests {
+    struct Comment: Encodable, Sendable { var text: String }
+
+    struct AddComment: Endpoint {
+        let comment: Comment
+        var path: String { "/comments" }
+        var task: HTTPTask { .encodable(comment) }
+    }
+
+    struct Like: Endpoint {
+        let id: String
+        var path: String { "/moments/\(id)/like" }
+        var method: HTTPRequest.Method { .put }
+        var isIdempotent: Bool { true }
+    }
+
+    struct AddMoment: Endpoint {
+        let title: String
+        let photo: String
+        var path: String { "/moments" }
+        var task: HTTPTask { .multipart([.text(title, name: "title"), .file(photo, name: "photo")]) }
+    }
+
+    struct MomentsOf: Endpoint {
+        let userID: String
+        var path: String { "/graphql" }
+        var task: HTTPTask {
+            let query = "query Moments($user: ID!) { moments(userID: $user) { id title } }"
+            return .graphQL(GraphQLOperation(query, variables: ["user": "\(userID)"]))
+        }
+        var storage: CacheRequest.Storage { .expiring(.after(.seconds(600))) }
+    }
+
+    @Test func whatIsSentIsWhatThePageSays() async throws {
+        let photo = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).jpg").path
+        try Data("octets of a boat".utf8).write(to: URL(filePath: photo))
+        defer { try? FileManager.default.removeItem(atPath: photo) }
+        try await withTestClient(.init(environment: .production)) { test in
+            for path in ["comments", "moments", "moments/1/like"] {
+                test.transport.script("https://api.example.com/\(path)", .status(.created))
+            }
+            _ = try await test.client.fetch(AddComment(comment: Comment(text: "fine")), as: NoContent.self)
+            _ = try await test.client.fetch(AddMoment(title: "At the pier", photo: photo), as: NoContent.self)
+            _ = try await test.client.fetch(Like(id: "1"), as: NoContent.self)
+            let sent = test.transport.received
+            #expect(sent.map(\.head.method) == [.post, .post, .put])
+            #expect(sent[0].text == #"{"text":"fine"}"#)
+            #expect(sent[1].text?.contains("At the pier") == true && sent[1].text?.contains("octets of a boat") == true)
+        }
+    }
+
+    @Test func errorsOfGraphQLAreTold() async throws {
+        let reported = Events()
+        func report(_ messages: [String]) { messages.forEach(reported.append) }
+        try await withTestClient(.init(environment: .production)) { test in
+            let client = test.client
+            test.transport.script("https://api.example.com/graphql", .ok(#"{"errors": [{"message": "no"}]}"#))
+            do {
+                _ = try await client.fetch(MomentsOf(userID: "harbour"))
+            } catch let error as HoldfastError where error.code == .graphQL {
+                report(error.graphQLErrors?.errors.map(\.message) ?? [])
+            }
+        }
+        #expect(reported.all == ["no"])
+    }
+}

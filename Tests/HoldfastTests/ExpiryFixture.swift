@@ -1,1 +1,0 @@
-../HTTPCacheSemanticsTests/ExpiryFixture.swift

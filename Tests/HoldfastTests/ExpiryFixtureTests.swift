@@ -1,0 +1,52 @@
+import Foundation
+import HTTPCacheSemantics
+import HoldfastTesting
+import Testing
+
+/// The fixtures that anyone can load and run.
+@Suite struct ExpiryFixtureTests {
+    @Test func thePoliciesKeepAllFixtures() throws {
+        let fixtures = try ExpiryFixture.all()
+        #expect(fixtures.count >= 100)
+        for fixture in fixtures { #expect(try fixture.findings() == []) }
+    }
+
+    @Test func anEngineKeepsAllFixtures() async throws {
+        for fixture in try ExpiryFixture.all() {
+            #expect(try await fixture.findings(in: { InMemoryResponseStore() }) == [])
+        }
+    }
+
+    private static let minute = """
+        {"title": "a minute", "rfc": "RFC 9111", "caches": ["private"],
+         "stored": {"request_time": "2026-03-01T12:00:00Z", "response_time": "2026-03-01T12:00:00Z",
+                    "response": [["Cache-Control", "max-age=60"]]},
+         "then": [{"at": "+60s", "expect": {"verdict": "fresh", "lifetime": 61}}]}
+        """
+
+    @Test func whatIsNotSoIsFound() throws {
+        let findings = try ExpiryFixture.decode(Data(Self.minute.utf8), name: "minute").findings()
+        #expect(
+            findings.map(\.description) == [
+                "minute: a minute — verdict in a private cache at +60s: fresh was to be expected, validate came",
+                "minute: a minute — lifetime in a private cache at +60s: 61000 was to be expected, 60000 came",
+            ]
+        )
+    }
+
+    @Test func whatAnEngineDoesNotDoIsFound() async throws {
+        let fixture = try ExpiryFixture.decode(Data(Self.minute.utf8), name: "minute")
+        let findings = try await fixture.findings(in: { InMemoryResponseStore() })
+        #expect(
+            findings.map(\.detail) == [
+                "verdict in a private cache at +60s: stored was to be expected, stored after 1 requests came"
+            ]
+        )
+    }
+
+    @Test func whatIsNoFixtureIsNamed() {
+        #expect(throws: ExpiryFixtureError.self) { try ExpiryFixture.decode(Data("{}".utf8), name: "nothing") }
+        let wrong = Self.minute.replacing("+60s", with: "soon")
+        #expect(throws: ExpiryFixtureError.self) { try ExpiryFixture.decode(Data(wrong.utf8)).findings() }
+    }
+}
