@@ -144,7 +144,11 @@ extension HoldfastError {
                 cause: error
             )
         default:
-            self.init(code: .transportFailed, message: "The request for '\(target)' failed: \(error)", cause: error)
+            self.init(
+                code: .transportFailed,
+                message: "The request for '\(target)' failed: \(type(of: error)).",
+                cause: error
+            )
         }
     }
 }

@@ -76,7 +76,7 @@ final class ContentReader {
             throw error
         } catch {
             throw HoldfastError(
-                code: .dataFormat,
+                code: error is DecodingError ? .decodingFailed : .dataFormat,
                 message: "\(what) refused the content of '\(target)': \(type(of: error)).",
                 status: head.status,
                 body: octets,

@@ -39,6 +39,7 @@ extension Emission {
             isStale: response.isStale,
             isUnchanged: isUnchanged,
             status: response.head.status,
+            fields: response.head.headerFields,
             outcome: response.outcome
         )
     }

@@ -16,8 +16,31 @@ public struct Emission<Value: Sendable>: Sendable {
     public var isUnchanged: Bool
     /// The response's status.
     public var status: HTTPResponse.Status
+    /// The response's fields: pages (`Link`), totals, validators. Of a stored response with its present `Age`.
+    public var fields: HTTPFields
     /// How the exchange ended, in the words of RFC 9211.
     public var outcome: CacheOutcome
+
+    /// An emission: of the network, just generated, unless told otherwise. For code that stands in for a client, in tests above all.
+    public init(
+        value: Value,
+        source: CacheResponse.Source = .network,
+        age: Duration = .zero,
+        isStale: Bool = false,
+        isUnchanged: Bool = false,
+        status: HTTPResponse.Status = .ok,
+        fields: HTTPFields = [:],
+        outcome: CacheOutcome? = nil
+    ) {
+        self.value = value
+        self.source = source
+        self.age = age
+        self.isStale = isStale
+        self.isUnchanged = isUnchanged
+        self.status = status
+        self.fields = fields
+        self.outcome = outcome ?? (source == .store ? CacheOutcome(hit: 0) : CacheOutcome(forward: .uriMiss))
+    }
 
     /// The same emission of another value.
     public func map<Other: Sendable>(_ transform: (Value) throws -> Other) rethrows -> Emission<Other> {
@@ -28,6 +51,7 @@ public struct Emission<Value: Sendable>: Sendable {
             isStale: isStale,
             isUnchanged: isUnchanged,
             status: status,
+            fields: fields,
             outcome: outcome
         )
     }

@@ -22,6 +22,20 @@ public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
         self.start = start
     }
 
+    /// A stream of emissions that are there already, for code that stands in for a client: they come in this order, and then the end.
+    ///
+    /// - Parameter failure: how it ends; completed unless told otherwise.
+    public init(_ emissions: [Emission<Value>], failure: HoldfastError? = nil) {
+        start = {
+            var rest = emissions[...]
+            return {
+                if let next = rest.popFirst() { return next }
+                if let failure { throw failure }
+                return nil
+            }
+        }
+    }
+
     init(run: @escaping @Sendable () -> CallRun<Value>) {
         start = {
             let run = run()
