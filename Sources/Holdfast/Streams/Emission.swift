@@ -39,7 +39,7 @@ public struct Emission<Value: Sendable>: Sendable {
         self.isUnchanged = isUnchanged
         self.status = status
         self.fields = fields
-        self.outcome = outcome ?? (source == .store ? CacheOutcome(hit: 0) : CacheOutcome(forward: .uriMiss))
+        self.outcome = outcome ?? (source == .store ? CacheOutcome(isHit: true) : CacheOutcome(forward: .uriMiss))
     }
 
     /// The same emission of another value.
