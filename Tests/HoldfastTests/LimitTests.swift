@@ -4,7 +4,7 @@ import HoldfastTesting
 import SampleOrigin
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct LimitTests {
+@Suite(.timeLimit(.minutes(5))) struct LimitTests {
     private struct Limited: Endpoint {
         typealias Response = Data
         var baseURL: String

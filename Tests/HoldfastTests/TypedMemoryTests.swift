@@ -16,7 +16,7 @@ private final class CountingDecoder: ResponseDecoder {
     }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct TypedMemoryTests {
+@Suite(.timeLimit(.minutes(5))) struct TypedMemoryTests {
     @Test func aStoredResponseIsDecodedOnceForEachType() async throws {
         let decoder = CountingDecoder()
         try await ClientFixture.run(.init(decoder: decoder)) { fixture in

@@ -6,7 +6,7 @@ import SampleOrigin
 import Testing
 
 /// The first ancestor's session: how requests are made, and how they end.
-@Suite(.timeLimit(.minutes(2))) struct AncestorA_SessionTests {
+@Suite(.timeLimit(.minutes(5))) struct AncestorA_SessionTests {
     /// All methods of an API through one private request: what its users write.
     private struct Backend<Response: Decodable & Sendable>: Endpoint {
         let baseURL: String

@@ -4,7 +4,7 @@ import HoldfastTesting
 import Testing
 
 /// What went wrong with keys elsewhere, at the level of the client: requests that are not the same do not answer each other.
-@Suite(.timeLimit(.minutes(2))) struct PitfallKeysTests {
+@Suite(.timeLimit(.minutes(5))) struct PitfallKeysTests {
     private typealias Request = AnyRequest<String>
 
     private func get(_ path: String, at url: String = ScriptedClient.url) -> Request {
