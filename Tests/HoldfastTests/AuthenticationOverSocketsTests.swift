@@ -15,7 +15,15 @@ import Testing
     }
 
     private struct TokenEndpoint: Endpoint {
-        struct Answer: Decodable, Sendable { var access_token: String, expires_in: Int }
+        struct Answer: Decodable, Sendable {
+            var accessToken: String
+            var expiresIn: Int
+
+            private enum CodingKeys: String, CodingKey {
+                case accessToken = "access_token"
+                case expiresIn = "expires_in"
+            }
+        }
         typealias Response = Answer
         var baseURL: String
         var refreshToken: String
@@ -40,8 +48,8 @@ import Testing
                 do {
                     let answer = try await client.fetch(endpoint, .networkOnly).value
                     return AccessToken(
-                        answer.access_token,
-                        expiresAt: clock.now().adding(.seconds(answer.expires_in))
+                        answer.accessToken,
+                        expiresAt: clock.now().adding(.seconds(answer.expiresIn))
                     )
                 } catch let error as HoldfastError where error.status == .badRequest {
                     throw LoginRequired()
