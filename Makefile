@@ -9,7 +9,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build run test simulate crash mutants fuzz benchmark benchmark-rules benchmark-store docs lint format clean
+.PHONY: help setup build run test simulate crash mutants fuzz benchmark benchmark-rules benchmark-layer benchmark-store docs lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -42,6 +42,9 @@ benchmark: ## Measure decisions, keys and parsers, side by side with their limit
 
 benchmark-rules: ## Measure what finding the rules of a request costs
 	@scripts/benchmark-rules
+
+benchmark-layer: ## Measure the request layer beside plain AsyncHTTPClient
+	@scripts/benchmark-layer
 
 benchmark-store: ## Measure the store beside C, diskcache and requests-cache
 	@scripts/benchmark-store

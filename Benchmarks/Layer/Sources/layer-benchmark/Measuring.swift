@@ -10,7 +10,7 @@
 func processorTime() -> Double {
     var usage = rusage()
     #if canImport(Glibc)
-        getrusage(RUSAGE_SELF, &usage)
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
     #else
         getrusage(RUSAGE_SELF, &usage)
     #endif

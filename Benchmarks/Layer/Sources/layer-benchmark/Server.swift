@@ -1,3 +1,4 @@
+import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -15,7 +16,8 @@ enum Server {
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
-        print(channel.localAddress?.port ?? 0)
+        // Not 'print': what goes to a pipe would wait in a buffer.
+        try FileHandle.standardOutput.write(contentsOf: Data("\(channel.localAddress?.port ?? 0)\n".utf8))
         while readLine() != nil {}
     }
 

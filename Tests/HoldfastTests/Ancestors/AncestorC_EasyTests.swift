@@ -1,0 +1,64 @@
+import Foundation
+import Holdfast
+import HoldfastTesting
+import SampleOrigin
+import Testing
+
+/// What the third ancestor names as easy and leaves to others, and the fifth's download.
+@Suite(.timeLimit(.minutes(5))) struct AncestorC_EasyTests {
+    // Grouped requests.
+    @Test func groupedRequestsAnswerInTheirOrder() async throws {
+        try await ScriptedClient.run { fixture in
+            for number in 0..<10 { fixture.script("/\(number)", .fresh("\(number)")) }
+            let client = fixture.client
+            let calls = (0..<10).map { client.call(fixture.get("/\($0)")) }
+            let values = try await calls.fetchAll(concurrently: 3).map(\.value)
+            #expect(values == (0..<10).map(String.init))
+        }
+    }
+
+    // Automatic retry.
+    @Test func aRequestThatFailedIsSentAgain() async throws {
+        try await ScriptedClient.run(.init(retry: RetryPolicy(limit: 2, delay: .zero))) { fixture in
+            fixture.script("/x", .status(.serviceUnavailable), .failure(.connectionClosed), .fresh("1"))
+            let value = try await fixture.client.fetch(fixture.get("/x")).value
+            #expect(value == "1" && fixture.transport.requests.count == 3)
+        }
+    }
+
+    // Ignoring the same request within a short time.
+    @Test func theSameRequestWithinAShortTimeIsNotSent() async throws {
+        try await ScriptedClient.run { fixture in
+            let stale: ScriptedTransport.Reply = .ok("1", fields: [.cacheControl: "max-age=0"])
+            fixture.script("/x", stale, .ok("2", fields: [.cacheControl: "max-age=0"]))
+            let call = fixture.client.call(fixture.get("/x")).with { $0.reuseWithin = .seconds(2) }
+            var values: [String] = []
+            for _ in 0..<3 {
+                values.append(try await call.fetch().value)
+                fixture.clock.advance(by: .seconds(1.5))
+            }
+            #expect(values == ["1", "1", "2"])
+            let emissions = await call.request().collected().emissions
+            #expect(emissions.map(\.value) == ["2"] && fixture.transport.requests.count == 2)
+        }
+    }
+
+    // E: download by GET to a destination, with parameters.
+    @Test func aFileIsDownloadedToItsDestination() async throws {
+        struct Download: Endpoint {
+            var baseURL: String
+            var file: String
+            var path: String { "/bytes/300000" }
+            var task: HTTPTask { .download(DownloadDestination(file), parameters: ["kind": "whole"]) }
+        }
+        try await ClientFixture.run { fixture in
+            let file = fixture.folder + "-download/bytes.bin"
+            defer { try? FileManager.default.removeItem(atPath: fixture.folder + "-download") }
+            let downloaded = try await fixture.client.download(Download(baseURL: fixture.origin.baseURL, file: file))
+            let whole = try await fixture.client.fetch(fixture.get("/bytes/300000?kind=whole"), as: Data.self).value
+            let written = try Data(contentsOf: URL(filePath: file))
+            #expect(downloaded.length == 300_000 && written == whole)
+            #expect(fixture.origin.requests.first?.method == "GET")
+        }
+    }
+}
