@@ -10,7 +10,7 @@ extension Call {
     /// is kept in `<file>.part.json`. Where the content has changed meanwhile, or has no such validator, it begins anew. RFC 9110 §14, §13.1.5
     ///
     /// What comes is written as it comes: uncompressed content is asked for, and steps and validations are not run. It is not stored, unless the endpoint says for how long
-    /// (``CacheRequest/Storage/expiring(_:)``) and the call uses the store; then it is always asked for whole.
+    /// (`CacheRequest.Storage.expiring`) and the call uses the store; then it is always asked for whole.
     /// - Parameter destination: in place of the one that the endpoint's task names.
     /// - Throws: ``HoldfastError``: `fileFailed` where the file cannot be made or written, or stands there already; `bodyTooLarge` beyond the endpoint's or the call's own `maximumBodyBytes`.
     ///   `CancellationError`.
