@@ -125,6 +125,11 @@ struct TokenState: Sendable {
     mutating func refused(_ value: String, at now: Instant) -> Bool {
         guard let token, token.value == value else { return token != nil && earlier.contains(value) }
         guard !isRefused else { return true }
+        // Its replacement is on the way, and may be why the origin takes this one no longer: waiting for it asks nobody anything.
+        if isAsking {
+            isRefused = true
+            return true
+        }
         if let receivedAt {
             let age = now.uptime - receivedAt
             guard age >= pause(after: refusals) else { return false }

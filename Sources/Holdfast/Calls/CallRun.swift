@@ -89,11 +89,13 @@ final class CallRun<Value: Sendable> {
     private func network(_ running: Running, after stored: Delivery<Value>?) async throws -> Emission<Value>? {
         let task = running.task
         do {
-            let fresh = try await withTaskCancellationHandler {
+            var fresh = try await withTaskCancellationHandler {
                 try await task.value
             } onCancel: {
                 task.cancel()
             }
+            // A stored value that was left out is nothing to compare with.
+            if stored == nil { fresh.emission.isUnchanged = false }
             stage = following(fresh)
             if stored != nil, fresh.emission.isUnchanged, call.options.unchangedValues == .suppressed {
                 return try await next()
