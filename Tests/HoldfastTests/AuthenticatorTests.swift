@@ -425,3 +425,29 @@ private let away = TransportError(code: .connect, message: "refused")
         for text in texts { #expect(!text.contains("SECRET"), "\(text)") }
     }
 }
+
+@Suite struct TokenStateTests {
+    private static func state(_ token: AccessToken, at now: TokenState.Instant) -> TokenState {
+        var state = TokenState(
+            nil,
+            TokenState.Limits(leeway: .seconds(60), pause: .seconds(1), maximumPause: .seconds(60)),
+            at: now
+        )
+        state.signIn(token, at: now)
+        return state
+    }
+
+    @Test func aTokenThatIsRefusedWhileItsReplacementIsOnTheWayWaitsForThat() {
+        let now = TokenState.Instant(date: Timestamp(milliseconds: 0), uptime: .zero)
+        // As soon as it came: alone that is no reason to ask for another.
+        var alone = Self.state(AccessToken("one"), at: now)
+        #expect(alone.refused("one", at: now) == false)
+        var replaced = Self.state(AccessToken("one"), at: now)
+        let generation = replaced.beginAsking()
+        #expect(generation != nil && replaced.refused("one", at: now))
+        guard case .wait = replaced.needed(at: now) else {
+            Issue.record("It does not wait.")
+            return
+        }
+    }
+}
