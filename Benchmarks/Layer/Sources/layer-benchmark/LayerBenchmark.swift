@@ -4,7 +4,8 @@ import Holdfast
 import NIOCore
 import NIOHTTP1
 
-/// layer-benchmark [--check] [--quick]: what the request layer costs beside plain AsyncHTTPClient, in one run, in turn. layer-benchmark serve: the server that both ask.
+/// layer-benchmark [--check] [--quick] [--only plain|network|store|memory|disk]: what the request layer costs beside plain AsyncHTTPClient, in one run, in turn. layer-benchmark serve: the
+/// server that both ask. With `--only` one of them runs by itself, for a profile.
 @main struct LayerBenchmark {
     struct Get: Endpoint {
         typealias Response = Content
@@ -32,6 +33,9 @@ import NIOHTTP1
             rounds: isQuick ? 1 : 7
         )
         defer { try? FileManager.default.removeItem(atPath: benchmark.folder) }
+        if let index = CommandLine.arguments.firstIndex(of: "--only") {
+            return try await benchmark.alone(CommandLine.arguments.dropFirst(index + 1).first ?? "")
+        }
         let figures = try await benchmark.network() + benchmark.stored(memory: true) + benchmark.stored(memory: false)
         print("| | µs | beside | µs | | limit |\n|---|--:|---|--:|--:|--:|")
         for figure in figures { print(figure.row) }
@@ -71,6 +75,36 @@ import NIOHTTP1
             storeConfiguration: store,
             logger: Logger(label: "benchmark") { _ in SwiftLogNoOpLogHandler() }
         )
+    }
+
+    /// One of the things that are measured, by itself.
+    private func alone(_ name: String) async throws {
+        let client = try await open("-alone", memory: name != "disk")
+        let plain = HTTPClient(eventLoopGroupProvider: .singleton)
+        let decoder = JSONDecoder()
+        func fetch(_ path: String, _ strategy: SingleValueStrategy) async throws {
+            _ = try await client.fetch(Get(baseURL: url, path: path), strategy)
+        }
+        for number in 0..<100 { try await fetch("/stored/\(number)", .standard) }
+        let start = processorTime()
+        let elapsed = try await time(requests * rounds) {
+            for number in 0..<requests * rounds {
+                switch name {
+                case "plain":
+                    let response = try await plain.execute(HTTPClientRequest(url: url + "/plain"), timeout: .seconds(30))
+                    let body = try await response.body.collect(upTo: 1 << 20)
+                    _ = try decoder.decode(Content.self, from: Data(body.readableBytesView))
+                case "network": try await fetch("/plain", .networkOnly)
+                case "store": try await fetch("/stored/\(number % 1000)", .networkOnly)
+                case "memory", "disk": try await fetch("/stored/\(number % 100)", .storedFirst)
+                default: fatalError("'--only' takes 'plain', 'network', 'store', 'memory' or 'disk'.")
+                }
+            }
+        }
+        let count = Double(requests * rounds)
+        print("\(name): \(rounded((processorTime() - start) / count)) µs of processor time, \(rounded(elapsed)) µs")
+        try await plain.shutdown()
+        try await client.close()
     }
 
     /// Processor time of a request that goes to the network, one after the other and eight at a time.
