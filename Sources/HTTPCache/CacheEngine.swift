@@ -23,6 +23,7 @@ public final class CacheEngine: Sendable {
     let origins: OriginRegistry
     let throttle: FailureThrottle
     let sleeper: any Clock<Duration>
+    let deadlines: Deadlines
     let jitter: @Sendable () -> Double
     private let currentMode: Mutex<OfflineMode>
 
@@ -61,6 +62,7 @@ public final class CacheEngine: Sendable {
         self.throttle = FailureThrottle(duration: options.failureThrottle)
         self.clock = clock
         self.sleeper = sleeper
+        self.deadlines = Deadlines(sleeper: sleeper)
         self.jitter = jitter
         self.logger = logger
     }
@@ -81,23 +83,12 @@ public final class CacheEngine: Sendable {
         do {
             guard !fills.isClosed else { throw ExchangeError.shutDown(request) }
             let response = try await withSpan("cache exchange") { span in
-                span.attributes["http.request.method"] = request.head.method.rawValue
+                if span.isRecording { span.attributes["http.request.method"] = request.head.method.rawValue }
                 let response = try await exchange(request)
-                // Its text is made for those who read it: this runs for every hit.
-                if span.isRecording {
-                    span.attributes["http.response.status_code"] = response.head.status.code
-                    span.attributes["cache.status"] = response.outcome.cacheStatus()
-                }
+                describe(request, response, in: span)
                 return response
             }
-            metrics.record(response)
-            logger.debug(
-                "Exchange ended",
-                metadata: [
-                    "http.method": "\(request.head.method)", "http.status": "\(response.head.status.code)",
-                    "cache.status": "\(response.outcome.cacheStatus())",
-                ]
-            )
+            record(request, response)
             return response
         } catch {
             metrics.record(error)
@@ -109,10 +100,45 @@ public final class CacheEngine: Sendable {
         }
     }
 
+    /// The answer, where it is in memory and nothing has to be waited for; `nil` where it is not, or what is asked for is more than the whole of it: ``respond(to:)`` has it then.
+    ///
+    /// It runs where it is called, and takes some microseconds.
+    package func respondAtOnce(to request: CacheRequest) -> CacheResponse? {
+        guard !options.usesNoVarySearch, !fills.isClosed, let prepared = prepare(request), let key = prepared.key else {
+            return nil
+        }
+        var exchange = Exchange(engine: self, prepared: prepared, key: key, now: clock.now())
+        guard var response = exchange.residentAnswer() else { return nil }
+        if let rules = prepared.rules { rules.edit(&response) }
+        withSpan("cache exchange") { describe(request, response, in: $0) }
+        record(request, response)
+        return response
+    }
+
+    private func describe(_ request: CacheRequest, _ response: CacheResponse, in span: any Span) {
+        // Its text is made for those who read it: this runs for every hit.
+        guard span.isRecording else { return }
+        span.attributes["http.request.method"] = request.head.method.rawValue
+        span.attributes["http.response.status_code"] = response.head.status.code
+        span.attributes["cache.status"] = response.outcome.cacheStatus()
+    }
+
+    private func record(_ request: CacheRequest, _ response: CacheResponse) {
+        metrics.record(response)
+        logger.debug(
+            "Exchange ended",
+            metadata: [
+                "http.method": "\(request.head.method)", "http.status": "\(response.head.status.code)",
+                "cache.status": "\(response.outcome.cacheStatus())",
+            ]
+        )
+    }
+
     /// Ends every fetch that is under way and takes no more. Returns when the last has ended.
     public func shutDown() async {
         await origins.close()
         await fills.close()
+        deadlines.close()
     }
 
     /// Fetches under way, those that nobody waits for included.

@@ -35,6 +35,31 @@ extension Exchange {
                 body = opened
             }
         }
+        return response(head, body, of: serve, isValidated: isValidated)
+    }
+
+    /// The whole representation, where it is in memory; the request is neither conditional nor for a part.
+    func resident(_ serve: ExchangeMachine.Serve) -> CacheResponse? {
+        let stored = serve.stored
+        guard let body = stored.content?.body,
+            case .complete = policy.selection(of: stored.head, bodyLength: stored.bodyLength, for: request.head)
+        else { return nil }
+        let head = policy.head(
+            for: .complete,
+            of: stored.head,
+            servedFields: policy.servedFields(of: stored.head, age: serve.freshness.age),
+            bodyLength: stored.bodyLength,
+            boundary: ""
+        )
+        return response(head, BodyStream(body), of: serve, isValidated: false)
+    }
+
+    private func response(
+        _ head: HTTPResponse,
+        _ body: BodyStream,
+        of serve: ExchangeMachine.Serve,
+        isValidated: Bool
+    ) -> CacheResponse {
         if let directive = serve.liftedDirective {
             engine.logger.debug(
                 "Stale response answers although a directive forbids it, because a rule says so",
@@ -46,9 +71,9 @@ extension Exchange {
             body: body,
             source: isValidated ? .network : .store,
             age: serve.freshness.age.milliseconds,
-            isStale: !isValidated && (!serve.freshness.isFresh || stored.head.isInvalidated),
+            isStale: !isValidated && (!serve.freshness.isFresh || serve.stored.head.isInvalidated),
             isValidated: isValidated,
-            stored: stored,
+            stored: serve.stored,
             outcome: serve.outcome
         )
     }

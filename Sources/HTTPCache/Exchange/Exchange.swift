@@ -74,6 +74,19 @@ struct Exchange {
         }
     }
 
+    /// What is in memory, where that answers whole and with nothing to be done after it.
+    mutating func residentAnswer() -> CacheResponse? {
+        guard !request.ignoresStored, request.isCollapsible, request.head.method == .get else { return nil }
+        let shared = prepared.sharedKey(key)
+        guard var found = engine.store.resident(key) else { return nil }
+        if shared != key {
+            guard let others = engine.store.resident(shared) else { return nil }
+            found += others
+        }
+        guard case .serve(let serve) = machine.lookedUp(found), !serve.isToBeRefreshed else { return nil }
+        return self.resident(serve)
+    }
+
     /// The principal's stored responses, then the shared ones, and whether these are all. Never throws: a store that fails is a store
     /// that has nothing to serve.
     func lookup() async -> (found: [StoredResponse], isWhole: Bool) {

@@ -46,7 +46,7 @@ struct Fetcher: Sendable {
             fill.publish(.failed(ExchangeError.overloaded(request, overload, engine.options)))
         } catch {
             engine.fills.detach(fill, key)
-            fill.publish(.failed(Task.isCancelled ? CancellationError() : error))
+            fill.publish(.failed(Task.isCancelled && !error.isSilence ? CancellationError() : error))
         }
         engine.fills.end(fill, key)
     }
@@ -70,10 +70,11 @@ struct Fetcher: Sendable {
                 sending(fill),
                 to: origin,
                 for: prepared,
-                isProbed: request.isReplayable
+                isProbed: request.isReplayable,
+                by: fill
             )
         } catch {
-            if (error as? TransportError)?.code.isUnreachable == true, !Task.isCancelled {
+            if (error as? TransportError)?.code.isUnreachable == true, !Task.isCancelled || error.isSilence {
                 engine.throttle.note(.unreachable, key, at: engine.clock.now())
             }
             throw error

@@ -10,20 +10,27 @@ extension CacheEngine {
     /// - Parameters:
     ///   - prepared: whose timeout counts, and whether the breaker does.
     ///   - isProbed: it may be sent again to look for the origin's return, should it be away.
-    func send(_ request: TransportRequest, to origin: Origin, for prepared: PreparedRequest, isProbed: Bool)
-        async throws -> TransportResponse
-    {
+    ///   - fill: whose task this is; it is ended where the origin takes too long.
+    func send(
+        _ request: TransportRequest,
+        to origin: Origin,
+        for prepared: PreparedRequest,
+        isProbed: Bool,
+        by fill: Fill? = nil
+    ) async throws -> TransportResponse {
         do {
             let response = try await withSpan("HTTP \(request.head.method)", ofKind: .client) { span in
-                span.attributes["http.request.method"] = request.head.method.rawValue
-                span.attributes["server.address"] = origin.host
-                span.attributes["server.port"] = Int(origin.port)
+                if span.isRecording {
+                    span.attributes["http.request.method"] = request.head.method.rawValue
+                    span.attributes["server.address"] = origin.host
+                    span.attributes["server.port"] = Int(origin.port)
+                }
                 let response: TransportResponse
-                do { response = try await timed(request, within: prepared.hardTimeout(options)) } catch {
+                do { response = try await timed(request, within: prepared.hardTimeout(options), by: fill) } catch {
                     // Here, because a span records what is thrown in it.
                     throw prepared.request.secrets?.redacted(error, of: request.head) ?? error
                 }
-                span.attributes["http.response.status_code"] = response.head.status.code
+                if span.isRecording { span.attributes["http.response.status_code"] = response.head.status.code }
                 return response
             }
             if origins.answered(origin) {
@@ -31,7 +38,7 @@ extension CacheEngine {
             }
             return response
         } catch {
-            if !Task.isCancelled, prepared.usesBreaker {
+            if !Task.isCancelled || error.isSilence, prepared.usesBreaker {
                 // As it came: its rules are applied to it again.
                 note(error, of: origin, probe: isProbed ? prepared.presented : nil)
             }
@@ -68,25 +75,32 @@ extension CacheEngine {
     }
 
     /// Sends a request that must have its response's head within the hard timeout.
-    private func timed(_ request: TransportRequest, within limit: Duration?) async throws -> TransportResponse {
+    ///
+    /// - Parameter fill: ended with the time; without one the request is sent by a task of its own, because its caller's is not to be ended.
+    private func timed(
+        _ request: TransportRequest,
+        within limit: Duration?,
+        by fill: Fill?
+    ) async throws -> TransportResponse {
         guard let limit else { return try await transport.send(request) }
-        let (transport, sleeper) = (transport, sleeper)
-        return try await withThrowingTaskGroup(of: TransportResponse?.self) { group in
-            group.addTask { try await transport.send(request) }
-            group.addTask {
-                try await sleeper.sleep(for: limit)
-                return nil
+        let deadline: UInt64
+        let sent: Result<TransportResponse, any Error>
+        if let fill {
+            deadline = deadlines.begin(limit) { [weak fill] in fill?.cancel() }
+            do { sent = .success(try await transport.send(request)) } catch { sent = .failure(error) }
+        } else {
+            let transport = transport
+            let sending = Task { try await transport.send(request) }
+            deadline = deadlines.begin(limit) { sending.cancel() }
+            sent = await withTaskCancellationHandler {
+                await sending.result
+            } onCancel: {
+                sending.cancel()
             }
-            defer { group.cancelAll() }
-            guard let first = try await group.next(), let response = first else {
-                throw TransportError(
-                    code: .timeout,
-                    message:
-                        "'\(request.head.origin)' sent no response within \(limit). Raise the hard timeout if it needs longer."
-                )
-            }
-            return response
         }
+        // What came in the very moment is of no use: its body would break off.
+        guard deadlines.end(deadline) else { throw TransportError.silence(of: request.head.origin, limit) }
+        return try sent.get()
     }
 
     private func note(_ error: any Error, of origin: Origin, probe: CacheRequest?) {
@@ -134,4 +148,19 @@ extension CacheEngine {
         _ = try? await respond(to: request)
         if origins.isAway(origin) { origins.probeFailed(origin) }
     }
+}
+
+extension TransportError {
+    /// The hard timeout's.
+    fileprivate static func silence(of origin: String, _ limit: Duration) -> TransportError {
+        TransportError(
+            code: .timeout,
+            message: "'\(origin)' sent no response within \(limit). Raise the hard timeout if it needs longer."
+        )
+    }
+}
+
+extension Error {
+    /// Whether the origin was silent for too long. The task may be cancelled for that, and is no caller's.
+    var isSilence: Bool { (self as? TransportError)?.code == .timeout }
 }

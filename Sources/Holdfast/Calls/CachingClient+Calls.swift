@@ -7,6 +7,41 @@ extension CachingClient {
         guard prepared.request.storage != .never else { return nil }
         var request = prepared.request
         request.preference = .storedOnly
+        if let known = recalled(call, prepared.reading, request) { return known }
+        return try await read(call, prepared, request)
+    }
+
+    /// The stored value that was made before, where all that it takes is in memory. It is had where it is asked for: no other thread is woken for it.
+    private func recalled<Value: Sendable>(
+        _ call: Call<Value>,
+        _ reading: ContentReading,
+        _ request: CacheRequest
+    ) -> Delivery<Value>? {
+        guard let recall = call.recall, reading.isRecalling, let response = engine.respondAtOnce(to: request) else {
+            return nil
+        }
+        return reading.recalled(response, recall)
+    }
+
+    /// What a call's strategy would answer with, where that was made before and nothing has to be waited for.
+    private func recalled<Value: Sendable>(_ call: Call<Value>, _ strategy: SingleValueStrategy) throws -> Delivery<Value>? {
+        guard call.usesStore, call.recall != nil, strategy.isServedStored, plugins.preparing.isEmpty,
+            call.options.plugins.isEmpty
+        else { return nil }
+        let prepared = try prepareAtOnce(call, for: .network)
+        guard prepared.request.storage != .never else { return nil }
+        var request = prepared.request
+        request.preference = strategy.preference
+        return recalled(call, prepared.reading, request)
+    }
+
+    /// The stored value, read and decoded.
+    @concurrent
+    private func read<Value: Sendable>(
+        _ call: Call<Value>,
+        _ prepared: PreparedCall,
+        _ request: CacheRequest
+    ) async throws -> Delivery<Value>? {
         do {
             return try await prepared.reading.read(try await engine.respond(to: request), call.interpret)
         } catch let error as ExchangeError where error.code == .offlineMiss || error.code == .staleForbidden {
@@ -28,6 +63,18 @@ extension CachingClient {
     /// A value by a strategy; falls back to the store also where the network's answer broke off in its body.
     func deliver<Value: Sendable>(_ call: Call<Value>, _ strategy: SingleValueStrategy) async throws -> Delivery<Value>
     {
+        try Task.checkCancellation()
+        // What is wrong with the request is said below.
+        if let known = try? recalled(call, strategy) { return known }
+        return try await deliverElsewhere(call, strategy)
+    }
+
+    /// From here on no caller's actor is kept busy, and none is gone back to before there is a value.
+    @concurrent
+    private func deliverElsewhere<Value: Sendable>(
+        _ call: Call<Value>,
+        _ strategy: SingleValueStrategy
+    ) async throws -> Delivery<Value> {
         try await within(call.options.timeout ?? call.endpoint.timeout, of: call) {
             try await self.deliverUnlimited(call, strategy)
         }
@@ -113,6 +160,7 @@ extension CachingClient {
     }
 
     /// The network's value; marked unchanged where it is the stored one, which is then not made again.
+    @concurrent
     func network<Value: Sendable>(_ call: Call<Value>, after stored: Delivery<Value>?) async throws -> Delivery<Value> {
         try await within(call.options.timeout ?? call.endpoint.timeout, of: call) {
             var call = call

@@ -1,3 +1,5 @@
+import HTTPCache
+
 /// A request that is described and not yet started: an endpoint, and the steps from its answer to a value.
 ///
 /// ```swift
@@ -11,6 +13,7 @@
 public struct Call<Value: Sendable>: Sendable {
     typealias Interpret = @Sendable (ContentReader) throws -> Value
     typealias Judge = @Sendable (ResponseContent) throws -> Void
+    typealias Recall = @Sendable (DerivedValues, DecodingIdentity) -> Value?
 
     let endpoint: any Endpoint
     var client: CachingClient?
@@ -25,6 +28,8 @@ public struct Call<Value: Sendable>: Sendable {
     /// What the content is decoded as, where it is an envelope by its own type: that says what is not to be stored.
     let judge: Judge?
     let interpret: Interpret
+    /// The value that was made of a stored response before, where the value is nothing but the content decoded.
+    let recall: Recall?
 
     init(
         endpoint: any Endpoint,
@@ -32,8 +37,10 @@ public struct Call<Value: Sendable>: Sendable {
         usesStore: Bool = false,
         options: CallOptions = CallOptions(),
         judge: Judge?,
+        recall: Recall? = nil,
         interpret: @escaping Interpret
     ) {
+        self.recall = recall
         self.judge = judge
         self.endpoint = endpoint
         self.client = client
@@ -66,6 +73,7 @@ extension Call where Value: Decodable {
             client: client,
             usesStore: usesStore,
             judge: type.judge,
+            recall: { $0.value(type, madeBy: $1) },
             interpret: { try $0.value(type) }
         )
     }

@@ -21,27 +21,55 @@ extension CachingClient {
         for purpose: CallInfo.Purpose,
         attempt: Int = 0
     ) async throws -> PreparedCall {
-        let (endpoint, options) = (call.endpoint, call.options)
-        let plugins = plugins.and(options.plugins)
-        var request = try request(for: endpoint, softTimeout: call.softTimeout)
-        let secrets = plugins.preparing.reduce(configuration.defaults.secrets.union(endpoint.secrets)) {
-            $0.union($1.secrets)
-        }
+        let plugins = plugins.and(call.options.plugins)
+        return try finished(call, try await prepared(call, for: purpose, attempt, by: plugins), plugins)
+    }
+
+    /// The same for a call that no plugin prepares.
+    func prepareAtOnce<Value: Sendable>(_ call: Call<Value>, for purpose: CallInfo.Purpose) throws -> PreparedCall {
+        try finished(call, try begun(call, for: purpose, 0, secrets: configuration.defaults.secrets), plugins)
+    }
+
+    private typealias Begun = (request: CacheRequest, info: CallInfo)
+
+    private func begun(
+        _ call: Call<some Sendable>,
+        for purpose: CallInfo.Purpose,
+        _ attempt: Int,
+        secrets: Secrets
+    ) throws -> Begun {
         let mode = mode
         let info = CallInfo(
             number: call.number ?? nextNumber(),
-            endpoint: endpoint,
+            endpoint: call.endpoint,
             environment: configuration.environment,
-            secrets: secrets,
+            secrets: secrets.union(call.endpoint.secrets),
             mode: mode,
             // Nothing is sent while it is declared offline, so nothing is to be got ready for that.
             purpose: mode == .offline ? .lookup : purpose,
             attempt: attempt
         )
+        return (try request(for: call.endpoint, softTimeout: call.softTimeout), info)
+    }
+
+    private func prepared(
+        _ call: Call<some Sendable>,
+        for purpose: CallInfo.Purpose,
+        _ attempt: Int,
+        by plugins: PluginList
+    ) async throws -> Begun {
+        let secrets = plugins.preparing.reduce(configuration.defaults.secrets) { $0.union($1.secrets) }
+        var (request, info) = try begun(call, for: purpose, attempt, secrets: secrets)
         for plugin in plugins.preparing {
             try await plugin.prepare(&request, for: info)
         }
-        if !plugins.preparing.isEmpty, !secrets.isEmpty { request.name(secrets) }
+        if !plugins.preparing.isEmpty, !info.secrets.isEmpty { request.name(info.secrets) }
+        return (request, info)
+    }
+
+    private func finished(_ call: Call<some Sendable>, _ begun: Begun, _ plugins: PluginList) throws -> PreparedCall {
+        let (endpoint, options) = (call.endpoint, call.options)
+        var (request, info) = begun
         if options.acceptsCompression ?? configuration.acceptsCompression { request.acceptCompression() }
         // What changes something is neither answered from the store nor joined to another's request.
         if !call.usesStore || endpoint.isMutation { request.storage = .never }

@@ -6,6 +6,9 @@ public struct SingleValueStrategy: Sendable, Hashable {
     /// How long the network is waited for where something is stored.
     var softTimeout: Duration?
 
+    /// Whether what is stored may answer without the network being asked.
+    var isServedStored: Bool { preference != .networkOnly && preference != .networkFirst }
+
     /// RFC 9111: a fresh stored value at once; a stale one is validated first. What is stored answers for an origin that cannot be
     /// reached.
     public static let standard = SingleValueStrategy(preference: .standard)

@@ -49,11 +49,35 @@ struct ContentReading: Sendable {
             reading: self
         )
         if !processors.isEmpty || !checks.isEmpty { try reader.look() }
-        return Delivery(
-            emission: Emission(try reader.interpreted(interpret), of: response),
+        return delivery(Emission(try reader.interpreted(interpret), of: response), bytes, of: response)
+    }
+
+    /// Whether a value that was made before is what this reading would make.
+    var isRecalling: Bool { processors.isEmpty && checks.isEmpty && identity != nil }
+
+    /// The value that was made of a response in memory before; `nil` where none was, or somebody wants to look at the content each time.
+    func recalled<Value: Sendable>(
+        _ response: CacheResponse,
+        _ recall: Call<Value>.Recall
+    ) -> Delivery<Value>? {
+        guard isRecalling, let identity, acceptedStatuses.contains(response.head.status),
+            let stored = response.stored, stored.head.status == response.head.status, let content = stored.content,
+            let bytes = content.body, bytes.readableBytes <= maximumBodyBytes,
+            let value = recall(content.derived, identity)
+        else { return nil }
+        return delivery(Emission(value, of: response), bytes, of: response)
+    }
+
+    private func delivery<Value: Sendable>(
+        _ emission: Emission<Value>,
+        _ bytes: ByteBuffer,
+        of response: CacheResponse
+    ) -> Delivery<Value> {
+        Delivery(
+            emission: emission,
             bytes: bytes,
-            bodyID: stored?.bodyID,
-            receivedAt: stored?.head.responseTime,
+            bodyID: response.stored?.bodyID,
+            receivedAt: response.stored?.head.responseTime,
             codings: response.head.headerFields.codings,
             limit: maximumBodyBytes
         )

@@ -1,0 +1,110 @@
+import Synchronization
+
+/// Ends what takes too long. One task watches over all limits, so that one that is kept costs a place in a table, and neither a task nor a timer.
+final class Deadlines: Sendable {
+    fileprivate struct Entry {
+        /// Since the beginning.
+        var due: Duration
+        var expire: @Sendable () -> Void
+    }
+
+    fileprivate struct State {
+        var entries: [UInt64: Entry] = [:]
+        var next: UInt64 = 0
+        /// When the watcher wakes; `nil` where there is none.
+        var wakes: Duration?
+        var watcher: Task<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+    private let sleeper: any Clock<Duration>
+    private let elapsed: @Sendable () -> Duration
+    /// Whether the watcher sleeps on when nothing is left to be watched, because more will come. Who moves a clock by hand counts on those who sleep on it.
+    private let isLingering: Bool
+
+    init(sleeper: any Clock<Duration>) {
+        self.sleeper = sleeper
+        elapsed = sleeper.sinceNow()
+        isLingering = sleeper is ContinuousClock || sleeper is SuspendingClock
+    }
+
+    deinit { state.withLock { $0.watcher }?.cancel() }
+
+    /// - Parameter expire: called once, under no lock, unless ``end(_:)`` comes first.
+    func begin(_ limit: Duration, _ expire: @escaping @Sendable () -> Void) -> UInt64 {
+        let due = elapsed() + limit
+        let (id, replaced) = state.withLock { state -> (UInt64, Task<Void, Never>?) in
+            state.next += 1
+            state.entries[state.next] = Entry(due: due, expire: expire)
+            guard state.wakes.map({ due < $0 }) ?? true else { return (state.next, nil) }
+            let replaced = state.watcher
+            state.wakes = due
+            state.watcher = watcher(due)
+            return (state.next, replaced)
+        }
+        replaced?.cancel()
+        return id
+    }
+
+    /// - Returns: whether it was in time.
+    func end(_ id: UInt64) -> Bool {
+        let (wasInTime, idle) = state.withLock { state -> (Bool, Task<Void, Never>?) in
+            let wasInTime = state.entries.removeValue(forKey: id) != nil
+            guard !isLingering, state.entries.isEmpty else { return (wasInTime, nil) }
+            return (wasInTime, state.dismissWatcher())
+        }
+        idle?.cancel()
+        return wasInTime
+    }
+
+    /// Watches over nothing any more.
+    func close() {
+        let watcher = state.withLock { state in
+            state.entries = [:]
+            return state.dismissWatcher()
+        }
+        watcher?.cancel()
+    }
+
+    private func watcher(_ due: Duration) -> Task<Void, Never> {
+        let (sleeper, elapsed) = (sleeper, elapsed)
+        return Task { [weak self] in
+            var next: Duration? = due
+            while let due = next {
+                do { try await sleeper.sleep(for: max(due - elapsed(), .zero)) } catch { return }
+                next = self?.woke(from: due)
+            }
+        }
+    }
+
+    /// - Returns: when the watcher is to wake next; `nil` where it is no longer wanted.
+    private func woke(from due: Duration) -> Duration? {
+        let now = elapsed()
+        let (expired, next) = state.withLock { state -> ([Entry], Duration?) in
+            // Cancelled in the very moment, and replaced.
+            guard !Task.isCancelled, state.wakes == due else { return ([], nil) }
+            let expired = state.entries.filter { $0.value.due <= now }
+            for id in expired.keys { state.entries[id] = nil }
+            state.wakes = state.entries.values.lazy.map(\.due).min()
+            if state.wakes == nil { state.watcher = nil }
+            return (Array(expired.values), state.wakes)
+        }
+        for entry in expired { entry.expire() }
+        return next
+    }
+}
+
+extension Deadlines.State {
+    fileprivate mutating func dismissWatcher() -> Task<Void, Never>? {
+        wakes = nil
+        return watcher.take()
+    }
+}
+
+extension Clock where Duration == Swift.Duration {
+    /// Tells how much time has passed since this was called.
+    fileprivate func sinceNow() -> @Sendable () -> Swift.Duration {
+        let start = now
+        return { start.duration(to: now) }
+    }
+}
