@@ -63,6 +63,8 @@ public final class HTTPClientTransport: Transport {
         settings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = configuration.connectionsPerOrigin
         // An origin that refuses is away: the cache answers now, and does not wait while connecting is tried again.
         settings.connectionPool.retryConnectionEstablishment = false
+        // The engine makes the span of each request that is sent; a second one would say the same.
+        settings.tracing.tracer = nil
         self.client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: settings)
         self.logger = logger
     }

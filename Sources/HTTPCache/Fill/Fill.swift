@@ -77,7 +77,7 @@ final class Fill: Sendable {
 
     /// Runs the fetch in a task of its own, which no caller's cancellation reaches.
     func start(_ fetch: @escaping @Sendable (Fill) async -> Void) {
-        let task = Task.beginningHere { await fetch(self) }
+        let task = Task { await fetch(self) }
         let isCancelled = state.withLock { state in
             state.task = task
             return state.isCancelled
@@ -193,13 +193,5 @@ extension Fill.State {
         case .failed(let error): return .failure(error)
         case nil: return .failure(CancellationError())
         }
-    }
-}
-
-extension Task where Failure == Never, Success == Void {
-    /// A task that runs here until it first waits: its caller has nothing to do but to wait for it, and no other thread needs to be woken.
-    fileprivate static func beginningHere(_ body: @escaping @Sendable () async -> Void) -> Task {
-        guard #available(macOS 26, *) else { return Task { await body() } }
-        return Task.immediate { await body() }
     }
 }

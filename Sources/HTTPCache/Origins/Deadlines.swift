@@ -14,18 +14,18 @@ final class Deadlines: Sendable {
         /// When the watcher wakes; `nil` where there is none.
         var wakes: Duration?
         var watcher: Task<Void, Never>?
+        /// Whether the watcher sleeps on when nothing is left to be watched, because more will come. Who moves a clock by hand counts on those who sleep on it.
+        var isLingering: Bool
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let sleeper: any Clock<Duration>
     private let elapsed: @Sendable () -> Duration
-    /// Whether the watcher sleeps on when nothing is left to be watched, because more will come. Who moves a clock by hand counts on those who sleep on it.
-    private let isLingering: Bool
 
     init(sleeper: any Clock<Duration>) {
         self.sleeper = sleeper
         elapsed = sleeper.sinceNow()
-        isLingering = sleeper is ContinuousClock || sleeper is SuspendingClock
+        state = Mutex(State(isLingering: sleeper is ContinuousClock || sleeper is SuspendingClock))
     }
 
     deinit { state.withLock { $0.watcher }?.cancel() }
@@ -50,17 +50,16 @@ final class Deadlines: Sendable {
     func end(_ id: UInt64) -> Bool {
         let (wasInTime, idle) = state.withLock { state -> (Bool, Task<Void, Never>?) in
             let wasInTime = state.entries.removeValue(forKey: id) != nil
-            guard !isLingering, state.entries.isEmpty else { return (wasInTime, nil) }
             return (wasInTime, state.dismissWatcher())
         }
         idle?.cancel()
         return wasInTime
     }
 
-    /// Watches over nothing any more.
+    /// Nothing more will come: what is watched over now is so to its end, and then nobody sleeps any more.
     func close() {
         let watcher = state.withLock { state in
-            state.entries = [:]
+            state.isLingering = false
             return state.dismissWatcher()
         }
         watcher?.cancel()
@@ -95,7 +94,9 @@ final class Deadlines: Sendable {
 }
 
 extension Deadlines.State {
+    /// The watcher, where it has nothing to do any more.
     fileprivate mutating func dismissWatcher() -> Task<Void, Never>? {
+        guard !isLingering, entries.isEmpty else { return nil }
         wakes = nil
         return watcher.take()
     }
