@@ -80,11 +80,20 @@ public final class CacheEngine: Sendable {
     /// - Throws: ``ExchangeError``, or `CancellationError`.
     @concurrent
     public func respond(to request: CacheRequest) async throws -> CacheResponse {
+        try await respond(to: request, on: nil)
+    }
+
+    /// Answers a request, as ``respond(to:)`` does.
+    ///
+    /// - Parameter executor: the one that the calling task prefers: what is fetched for this request is sent, and its head looked at, by a task that prefers it, too. What is
+    ///   stored of it is so on the pool.
+    @concurrent
+    package func respond(to request: CacheRequest, on executor: (any TaskExecutor)?) async throws -> CacheResponse {
         do {
             guard !fills.isClosed else { throw ExchangeError.shutDown(request) }
             let response = try await withSpan("cache exchange") { span in
                 if span.isRecording { span.attributes["http.request.method"] = request.head.method.rawValue }
-                let response = try await exchange(request)
+                let response = try await exchange(request, on: executor)
                 describe(request, response, in: span)
                 return response
             }
@@ -165,13 +174,13 @@ public final class CacheEngine: Sendable {
         store.changes.changes(of: .tag(tag))
     }
 
-    private func exchange(_ request: CacheRequest) async throws -> CacheResponse {
+    private func exchange(_ request: CacheRequest, on executor: (any TaskExecutor)?) async throws -> CacheResponse {
         guard let prepared = prepare(request) else {
             throw ExchangeError.invalidTarget(request)
         }
         var response: CacheResponse
         if let key = prepared.key {
-            var exchange = Exchange(engine: self, prepared: prepared, key: key, now: clock.now())
+            var exchange = Exchange(engine: self, prepared: prepared, key: key, now: clock.now(), executor: executor)
             response = try await exchange.run()
         } else {
             response = try await forward(prepared)

@@ -7,13 +7,22 @@ struct Exchange {
     let prepared: PreparedRequest
     let key: CacheKey
     let now: Timestamp
+    /// Where what is fetched for this exchange runs; `nil` for the pool.
+    let executor: (any TaskExecutor)?
     private var machine: ExchangeMachine
 
     var request: CacheRequest { prepared.request }
     var policy: CachePolicy { prepared.policy }
     private var selecting: HTTPRequest { prepared.selecting }
 
-    init(engine: CacheEngine, prepared: PreparedRequest, key: CacheKey, now: Timestamp) {
+    init(
+        engine: CacheEngine,
+        prepared: PreparedRequest,
+        key: CacheKey,
+        now: Timestamp,
+        executor: (any TaskExecutor)? = nil
+    ) {
+        self.executor = executor
         self.engine = engine
         self.prepared = prepared
         self.key = key
@@ -65,7 +74,8 @@ struct Exchange {
                         $0.head.status.code < 400 && policy.matchesVariant($0.head, selecting)
                     },
                     knowsStored: isWhole,
-                    storedVariants: found.filter { $0.head.status.code < 400 }
+                    storedVariants: found.filter { $0.head.status.code < 400 },
+                    hasOwnExecutor: executor != nil
                 )
                 if let response = try await self.fetch(with: fetcher, seen: lookups < Self.lookupLimit ? seen : nil) {
                     return response
@@ -114,7 +124,7 @@ struct Exchange {
     /// - Throws: ``ExchangeError`` where the origin counts as away and nothing stored may answer.
     private func insteadOfAsking() throws -> ExchangeMachine.Serve? {
         guard !request.isProbe else { return nil }
-        let origin = Origin(key.components.target)
+        let origin = Origin(prepared.target)
         let recent = engine.throttle.recent(key, at: now)
         let isAway = prepared.usesBreaker && engine.origins.isAway(origin)
         switch machine.insteadOfAsking(recent, isAway: isAway) {
@@ -130,7 +140,7 @@ struct Exchange {
     private func refresh(_ serve: ExchangeMachine.Serve, _ fence: InvalidationSequence) {
         guard serve.isToBeRefreshed else { return }
         let stored = serve.stored
-        let origin = Origin(key.components.target)
+        let origin = Origin(prepared.target)
         let isDue = machine.isRefreshed(
             serve,
             recent: engine.throttle.recent(key, at: now),
@@ -172,7 +182,7 @@ struct Exchange {
         case .lead(let fill):
             // The answer ends the probing, and must not end itself with it.
             if request.isProbe { fill.keepGoing() }
-            fill.start { await fetcher.run($0) }
+            fill.start(on: executor) { await fetcher.run($0) }
             return try await answer(of: fill, fetcher, isCollapsed: false)
         case .joined(let fill):
             return try await answer(of: fill, fetcher, isCollapsed: true)
@@ -184,7 +194,7 @@ struct Exchange {
             throw ExchangeError.shutDown(request)
         }
         if request.isProbe { fill.keepGoing() }
-        fill.start { await fetcher.run($0) }
+        fill.start(on: executor) { await fetcher.run($0) }
         return try await answer(of: fill, fetcher, isCollapsed: false)
     }
 

@@ -76,8 +76,10 @@ final class Fill: Sendable {
     }
 
     /// Runs the fetch in a task of its own, which no caller's cancellation reaches.
-    func start(_ fetch: @escaping @Sendable (Fill) async -> Void) {
-        let task = Task { await fetch(self) }
+    ///
+    /// - Parameter executor: where it runs; `nil` for the pool.
+    func start(on executor: (any TaskExecutor)? = nil, _ fetch: @escaping @Sendable (Fill) async -> Void) {
+        let task = Task(executorPreference: executor) { await fetch(self) }
         let isCancelled = state.withLock { state in
             state.task = task
             return state.isCancelled
@@ -163,8 +165,7 @@ final class Fill: Sendable {
         let (answers, _) = state.withLock { state in
             state.publication = publication
             if case .shared(_, _, let body) = publication, state.memberCount > 0 { state.door = body.makeReader() }
-            let waiting = state.waiting.sorted { $0.key < $1.key }.map(\.value)
-            state.waiting = [:]
+            let waiting = state.takeWaiting()
             let answers = waiting.map { ($0.continuation, state.answer(isLeader: $0.isLeader)) }
             return (answers, publication)
         }
@@ -173,6 +174,13 @@ final class Fill: Sendable {
 }
 
 extension Fill.State {
+    /// In the order in which they came. Nearly always it is one.
+    fileprivate mutating func takeWaiting() -> [Fill.Waiter] {
+        defer { waiting = [:] }
+        if waiting.count < 2 { return waiting.first.map { [$0.value] } ?? [] }
+        return waiting.sorted { $0.key < $1.key }.map(\.value)
+    }
+
     fileprivate mutating func answer(isLeader: Bool) -> Result<Fill.Answer, any Error> {
         switch publication {
         case .shared(let head, let response, let body):

@@ -24,7 +24,9 @@ extension CachingClient {
     }
 
     /// What a call's strategy would answer with, where that was made before and nothing has to be waited for.
-    private func recalled<Value: Sendable>(_ call: Call<Value>, _ strategy: SingleValueStrategy) throws -> Delivery<Value>? {
+    private func recalled<Value: Sendable>(_ call: Call<Value>, _ strategy: SingleValueStrategy) throws -> Delivery<
+        Value
+    >? {
         guard call.usesStore, call.recall != nil, strategy.isServedStored, plugins.preparing.isEmpty,
             call.options.plugins.isEmpty
         else { return nil }
@@ -43,7 +45,7 @@ extension CachingClient {
         _ request: CacheRequest
     ) async throws -> Delivery<Value>? {
         do {
-            return try await prepared.reading.read(try await engine.respond(to: request), call.interpret)
+            return try await prepared.reading.read(try await engine.respond(to: request, on: call.lane), call.interpret)
         } catch let error as ExchangeError where error.code == .offlineMiss || error.code == .staleForbidden {
             return nil
         } catch {
@@ -66,20 +68,18 @@ extension CachingClient {
         try Task.checkCancellation()
         // What is wrong with the request is said below.
         if let known = try? recalled(call, strategy) { return known }
-        return try await deliverElsewhere(call, strategy)
-    }
-
-    /// From here on no caller's actor is kept busy, and none is gone back to before there is a value.
-    @concurrent
-    private func deliverElsewhere<Value: Sendable>(
-        _ call: Call<Value>,
-        _ strategy: SingleValueStrategy
-    ) async throws -> Delivery<Value> {
-        try await within(call.options.timeout ?? call.endpoint.timeout, of: call) {
-            try await self.deliverUnlimited(call, strategy)
+        // From here on no caller's actor is kept busy, and none is gone back to before there is a value.
+        var call = call
+        let lane = CallLane()
+        call.lane = lane
+        return try await withTaskExecutorPreference(lane) { [call] in
+            try await within(call.options.timeout ?? call.endpoint.timeout, of: call) {
+                try await self.deliverUnlimited(call, strategy)
+            }
         }
     }
 
+    @concurrent
     private func deliverUnlimited<Value: Sendable>(
         _ call: Call<Value>,
         _ strategy: SingleValueStrategy
@@ -160,26 +160,38 @@ extension CachingClient {
     }
 
     /// The network's value; marked unchanged where it is the stored one, which is then not made again.
-    @concurrent
     func network<Value: Sendable>(_ call: Call<Value>, after stored: Delivery<Value>?) async throws -> Delivery<Value> {
-        try await within(call.options.timeout ?? call.endpoint.timeout, of: call) {
-            var call = call
-            call.number = call.number ?? self.nextNumber()
-            let prepared = try await self.preparedForNetwork(call)
-            guard let stored else { return try await self.deliver(call, prepared, .networkOnly) }
-            return try await self.converting(prepared) {
-                var request = prepared.request
-                request.preference = .networkOnly
-                let response = try await self.respond(to: request, call, prepared)
-                if response.isValidated, response.stored?.bodyID == stored.bodyID {
-                    var confirmed = stored
-                    confirmed.emission = Emission(stored.emission.value, of: response, isUnchanged: true)
-                    return confirmed
-                }
-                var fresh = try await self.read(response, call, prepared, .networkOnly)
-                fresh.emission.isUnchanged = fresh.hasSameContent(as: stored)
-                return fresh
+        var call = call
+        let lane = CallLane()
+        call.lane = lane
+        return try await withTaskExecutorPreference(lane) { [call] in
+            try await within(call.options.timeout ?? call.endpoint.timeout, of: call) {
+                try await self.networkUnlimited(call, after: stored)
             }
+        }
+    }
+
+    @concurrent
+    private func networkUnlimited<Value: Sendable>(
+        _ call: Call<Value>,
+        after stored: Delivery<Value>?
+    ) async throws -> Delivery<Value> {
+        var call = call
+        call.number = call.number ?? self.nextNumber()
+        let prepared = try await self.preparedForNetwork(call)
+        guard let stored else { return try await self.deliver(call, prepared, .networkOnly) }
+        return try await self.converting(prepared) {
+            var request = prepared.request
+            request.preference = .networkOnly
+            let response = try await self.respond(to: request, call, prepared)
+            if response.isValidated, response.stored?.bodyID == stored.bodyID {
+                var confirmed = stored
+                confirmed.emission = Emission(stored.emission.value, of: response, isUnchanged: true)
+                return confirmed
+            }
+            var fresh = try await self.read(response, call, prepared, .networkOnly)
+            fresh.emission.isUnchanged = fresh.hasSameContent(as: stored)
+            return fresh
         }
     }
 
@@ -231,7 +243,7 @@ extension CachingClient {
         _ prepared: PreparedCall,
         adjust: (inout CacheRequest) -> Void = { _ in }
     ) async throws -> CacheResponse {
-        let response = try await engine.respond(to: request)
+        let response = try await engine.respond(to: request, on: call.lane)
         let plugins = plugins.and(call.options.plugins)
         guard response.source == .network, !plugins.recovering.isEmpty,
             !prepared.reading.acceptedStatuses.contains(response.head.status)
@@ -243,7 +255,7 @@ extension CachingClient {
                 again.preference = request.preference
                 again.ignoresStored = request.ignoresStored
                 adjust(&again)
-                return try await engine.respond(to: again)
+                return try await engine.respond(to: again, on: call.lane)
             }
         } catch {
             if error is CancellationError || error is ExchangeError { throw error }
@@ -298,7 +310,7 @@ extension CachingClient {
         request.body = registering.body
         request.keysContent = registering.keysContent
         request.storage = registering.storage
-        return try await prepared.reading.read(try await engine.respond(to: request), call.interpret)
+        return try await prepared.reading.read(try await engine.respond(to: request, on: call.lane), call.interpret)
     }
 
     /// A second source after the first one's body failed: the store for the network, the network for the store.

@@ -23,6 +23,8 @@ public struct Call<Value: Sendable>: Sendable {
     var number: UInt64?
     /// How long the network is waited for where something is stored.
     var softTimeout: Duration?
+    /// Where what is waited for runs, from the moment that it has to be.
+    var lane: CallLane?
     /// See ``CallOptions``.
     public var options = CallOptions()
     /// What the content is decoded as, where it is an envelope by its own type: that says what is not to be stored.

@@ -71,6 +71,7 @@ extension Endpoint {
                     "The endpoint '\(typeName)' has no base URL\(environment.map { " in the environment '\($0.name)'" } ?? ""). Give it a 'baseURL', or the client's configuration an environment with one."
             )
         }
+        if parameters.isEmpty, let target = plainTarget(below: text) { return target }
         let base = try TargetURI(text, inMessages: "The base URL of '\(typeName)' is no URL")
         // A path has no fragment: a '#' in it is part of a name.
         let relative = path.split(separator: "#", omittingEmptySubsequences: false).joined(separator: "%23")
@@ -80,6 +81,22 @@ extension Endpoint {
         let queries = [base.query ?? "", parts.count > 1 ? String(parts[1]) : "", parameters].filter { !$0.isEmpty }
         if hasQuery { whole += "?" + queries.joined(separator: "&") }
         return try TargetURI(whole, inMessages: "The base URL and the path of '\(typeName)' make no URL")
+    }
+
+    /// The target, where base URL and path need only be put together: neither has a query or a fragment. `nil` also where something is wrong with them.
+    private func plainTarget(below base: String) -> TargetURI? {
+        let path = path
+        let scheme = base.hasPrefix("https://") ? 8 : base.hasPrefix("http://") ? 7 : 0
+        // With a host in it, what follows cannot be taken for one.
+        guard scheme > 0, base.utf8.dropFirst(scheme).first.map({ $0 != UInt8(ascii: "/") }) == true,
+            !base.utf8.contains(where: Self.beginsQueryOrFragment),
+            !path.utf8.contains(where: Self.beginsQueryOrFragment)
+        else { return nil }
+        return try? TargetURI(base.joinedPath(path))
+    }
+
+    private static func beginsQueryOrFragment(_ octet: UInt8) -> Bool {
+        octet == UInt8(ascii: "?") || octet == UInt8(ascii: "#")
     }
 
     /// The endpoint's type, for messages.

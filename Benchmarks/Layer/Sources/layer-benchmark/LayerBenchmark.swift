@@ -5,7 +5,7 @@ import NIOCore
 import NIOHTTP1
 
 /// layer-benchmark [--check] [--quick] [--only plain|network|store|memory|disk]: what the request layer costs beside plain AsyncHTTPClient, in one run, in turn. layer-benchmark serve: the
-/// server that both ask. With `--only` one of them runs by itself, for a profile.
+/// server that both ask. With `--only` one of them runs by itself, for a profile; with `--port` against a server that runs already.
 @main struct LayerBenchmark {
     struct Get: Endpoint {
         typealias Response = Content
@@ -16,6 +16,14 @@ import NIOHTTP1
     static func main() async throws {
         if CommandLine.arguments.contains("serve") { return try await Server.run() }
         let isQuick = CommandLine.arguments.contains("--quick")
+        if let port = argument("--port"), let name = argument("--only") {
+            return try await LayerBenchmark(
+                url: "http://127.0.0.1:\(port)",
+                folder: "/tmp/holdfast-layer-\(UUID().uuidString)",
+                requests: isQuick ? 200 : 5000,
+                rounds: isQuick ? 1 : 7
+            ).alone(name)
+        }
         let server = Process()
         server.executableURL = Bundle.main.executableURL
         server.arguments = ["serve"]
@@ -33,15 +41,17 @@ import NIOHTTP1
             rounds: isQuick ? 1 : 7
         )
         defer { try? FileManager.default.removeItem(atPath: benchmark.folder) }
-        if let index = CommandLine.arguments.firstIndex(of: "--only") {
-            return try await benchmark.alone(CommandLine.arguments.dropFirst(index + 1).first ?? "")
-        }
+        if let name = argument("--only") { return try await benchmark.alone(name) }
         let figures = try await benchmark.network() + benchmark.stored(memory: true) + benchmark.stored(memory: false)
         print("| | µs | beside | µs | | limit |\n|---|--:|---|--:|--:|--:|")
         for figure in figures { print(figure.row) }
         if CommandLine.arguments.contains("--check"), let missed = figures.first(where: \.isMissed) {
             fatalError("'\(missed.name)' misses its limit.")
         }
+    }
+
+    private static func argument(_ name: String) -> String? {
+        CommandLine.arguments.firstIndex(of: name).flatMap { CommandLine.arguments.dropFirst($0 + 1).first }
     }
 
     let url: String
@@ -91,7 +101,10 @@ import NIOHTTP1
             for number in 0..<requests * rounds {
                 switch name {
                 case "plain":
-                    let response = try await plain.execute(HTTPClientRequest(url: url + "/plain"), timeout: .seconds(30))
+                    let response = try await plain.execute(
+                        HTTPClientRequest(url: url + "/plain"),
+                        timeout: .seconds(30)
+                    )
                     let body = try await response.body.collect(upTo: 1 << 20)
                     _ = try decoder.decode(Content.self, from: Data(body.readableBytesView))
                 case "network": try await fetch("/plain", .networkOnly)
