@@ -34,6 +34,21 @@ import Testing
         #expect(fixture.transport.requests.count == 1)
     }
 
+    /// A page that says `private` and was fetched without credentials is a guest's. RFC 9111 §5.2.2.7
+    @Test func whatIsPrivateToAGuestAnswersNoUser() async throws {
+        let fixture = EngineFixture()
+        let fields: HTTPFields = [.cacheControl: "private, max-age=60"]
+        fixture.transport.script(EngineFixture.url, .ok("guest's", fields: fields), .ok("alice's", fields: fields))
+        #expect(try await fixture.get().text == "guest's")
+        #expect(try await fixture.get(EngineFixture.url, alice).text == "alice's")
+        #expect(try await fixture.get(EngineFixture.url, alice, preference: .storedOnly).text == "alice's")
+        #expect(try await fixture.get().text == "guest's")
+        await #expect(throws: ExchangeError.self) {
+            try await fixture.get(EngineFixture.url, bob, preference: .storedOnly)
+        }
+        #expect(fixture.transport.requests.count == 2)
+    }
+
     @Test func aNamedPrincipalKeepsItsResponsesWhenItsTokenRotates() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(EngineFixture.url, .fresh("hers"))

@@ -91,7 +91,7 @@ struct Exchange {
         guard var found = engine.store.resident(key) else { return nil }
         if shared != key {
             guard let others = engine.store.resident(shared) else { return nil }
-            found += others
+            found += forPrincipal(others)
         }
         guard case .serve(let serve) = machine.lookedUp(found), !serve.isToBeRefreshed else { return nil }
         return self.resident(serve)
@@ -103,13 +103,18 @@ struct Exchange {
         let shared = prepared.sharedKey(key)
         let own = await lookup(key)
         let others = shared == key ? [] : await lookup(shared)
-        var found = (own ?? []) + (others ?? [])
+        var found = (own ?? []) + forPrincipal(others ?? [])
         if engine.options.usesNoVarySearch {
             for (equivalent, rule) in await SearchRules(engine: engine).equivalents(of: key, sharedKey: shared) {
                 found += (await lookup(equivalent) ?? []).filter { NoVarySearch($0.head.fields) == rule }
             }
         }
         return (found, own != nil && others != nil)
+    }
+
+    /// Of the shared ones those that may answer a principal: what is `private` and came to a request of nobody in particular is a guest's, and no user is shown it.
+    private func forPrincipal(_ shared: [StoredResponse]) -> [StoredResponse] {
+        shared.contains { policy.isForOneUser($0.head) } ? shared.filter { !policy.isForOneUser($0.head) } : shared
     }
 
     private func lookup(_ key: CacheKey) async -> [StoredResponse]? {

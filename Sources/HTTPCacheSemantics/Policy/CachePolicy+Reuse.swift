@@ -88,6 +88,11 @@ extension CachePolicy {
         directives(of: stored.fields).allowsSharing
     }
 
+    /// Whether it is for the one whose request it answers, and nobody else. RFC 9111 §5.2.2.7
+    public func isForOneUser(_ stored: StoredResponseHead) -> Bool {
+        directives(of: stored.fields).isWhollyPrivate
+    }
+
     /// The request wants a stored response or a 504, and no forwarding. RFC 9111 §5.2.1.7
     public func isOnlyIfCached(_ request: HTTPRequest) -> Bool {
         RequestDirectives(request.headerFields).onlyIfCached
