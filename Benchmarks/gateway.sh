@@ -72,6 +72,8 @@ if [ -z "$binary" ]; then
     binary=$(swift_ build --configuration release --show-bin-path)/holdfast
 fi
 
+# No compiled files beside the sources.
+export PYTHONDONTWRITEBYTECODE=1
 say "Measuring"
 python3 Benchmarks/Gateway/compare.py --binary "$binary" --folder "$temporary" --peers "$peers" \
     ${arguments[@]+"${arguments[@]}"}
