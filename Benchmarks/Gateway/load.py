@@ -35,6 +35,8 @@ def report_of(process):
     if wrong := re.search(r"Non-2xx or 3xx responses: .*|Socket errors: .*", text):
         raise Failure(f"wrk met errors: {wrong[0]}")
     latencies = {int(share): float(value) * UNITS[unit] for share, value, unit in re.findall(r"^ +(\d+)% +([\d.]+)(us|ms|s|m)$", text, re.MULTILINE)}
+    if not {50, 99} <= latencies.keys():
+        raise Failure(f"wrk reports no latencies:\n{text}")
     requests = int(counted[1])
     return {"requests": requests, "rate": requests / (float(counted[2]) * UNITS[counted[3]]), "p50": latencies[50], "p99": latencies[99]}
 
