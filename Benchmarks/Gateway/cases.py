@@ -55,8 +55,8 @@ class Cases:
 
     # MARK: Throughput
 
-    def in_turn(self, section, all_servers, options_of, origin, hits):
-        """Rounds in which each server takes its turn; returns the reports by server. Where all must be hits, the origin sees no request."""
+    def in_turn(self, section, all_servers, options_of, origin, length, hits):
+        """Rounds in which each server takes its turn; returns the reports by server. Bodies of that length are what is read; where all must be hits, the origin sees no request."""
         reports = {server.name: [] for server in all_servers}
         # Sockets that are open, threads that are there, tiers that are warm.
         for server in all_servers:
@@ -64,7 +64,10 @@ class Cases:
         for _ in range(self.options.rounds):
             for server in all_servers:
                 before = load.count_at(origin)
-                reports[server.name].append(load.wrk(server, **options_of(self.options.seconds)))
+                report = load.wrk(server, **options_of(self.options.seconds))
+                reports[server.name].append(report)
+                if report["octets"] < 0.98 * length * report["requests"]:
+                    raise Failure(f"'{server.name}' sent {report['octets']:,.0f} octets in {report['requests']} answers, less than {length} each.")
                 seen = load.count_at(origin) - before
                 if hits and seen > 0:
                     raise Failure(f"'{server.name}' was to answer from its cache, and asked the origin {seen} times.")
@@ -87,7 +90,7 @@ class Cases:
         mine, *others = all_servers = [self.ours(origin), *self.peers(origin)]
         for server in all_servers:
             self.check_hit(server, target, length)
-        reports = self.in_turn(section, all_servers, lambda seconds: self.load_options(seconds, target=target), origin, hits=True)
+        reports = self.in_turn(section, all_servers, lambda seconds: self.load_options(seconds, target=target), origin, length, hits=True)
         for other in others:
             bound = ("at most", limit) if other.name == peer else None
             self.results.limit(f"{section}: CPU of {other.name}'s", ratio(reports[mine.name], reports[other.name], "processor"), bound)
@@ -124,6 +127,7 @@ class Cases:
             [mine, *others],
             lambda seconds: self.load_options(seconds, script="spread.lua", arguments=(prefix, count, next(seeds))),
             origin,
+            8192,
             hits=True,
         )
         for other in others:
@@ -153,7 +157,7 @@ class Cases:
             return self.load_options(seconds, script="unique.lua", arguments=(f"{prefix}{self.prefixes}-", 0))
 
         before = load.count_at(origin)
-        reports = self.in_turn(section, [mine, *others], options_of, origin, hits=False)
+        reports = self.in_turn(section, [mine, *others], options_of, origin, 1024, hits=False)
         answered = sum(report["requests"] for some in reports.values() for report in some)
         if load.count_at(origin) - before < answered:
             raise Failure("Some of what must be a miss did not come to the origin.")

@@ -9,6 +9,7 @@ from servers import LOAD_CORE
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
+SIZES = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 
 
 class Failure(Exception):
@@ -27,9 +28,9 @@ def start_wrk(port, target="/", seconds=3, connections=64, script=None, argument
 
 
 def report_of(process):
-    """What wrk says: requests, their rate, latencies in seconds. An error of a socket or a status is a failure."""
+    """What wrk says: requests, octets read, their rate, latencies in seconds. An error of a socket or a status is a failure."""
     text, _ = process.communicate()
-    counted = re.search(r"(\d+) requests in ([\d.]+)(us|ms|s|m)", text)
+    counted = re.search(r"(\d+) requests in ([\d.]+)(us|ms|s|m), ([\d.]+)([KMGT]?B) read", text)
     if process.returncode != 0 or not counted or int(counted[1]) == 0:
         raise Failure(f"wrk made no requests:\n{text}")
     if wrong := re.search(r"Non-2xx or 3xx responses: .*|Socket errors: .*", text):
@@ -38,7 +39,13 @@ def report_of(process):
     if not {50, 99} <= latencies.keys():
         raise Failure(f"wrk reports no latencies:\n{text}")
     requests = int(counted[1])
-    return {"requests": requests, "rate": requests / (float(counted[2]) * UNITS[counted[3]]), "p50": latencies[50], "p99": latencies[99]}
+    return {
+        "requests": requests,
+        "octets": float(counted[4]) * SIZES[counted[5]],
+        "rate": requests / (float(counted[2]) * UNITS[counted[3]]),
+        "p50": latencies[50],
+        "p99": latencies[99],
+    }
 
 
 def wrk(server, **options):
