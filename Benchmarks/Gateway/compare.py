@@ -11,6 +11,9 @@ import servers
 from cases import Cases
 from load import Failure
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import sections  # noqa: E402
+
 
 def arguments():
     parser = argparse.ArgumentParser()
@@ -50,7 +53,7 @@ def main():
     results.print_tables(found)
     if options.write:
         versions = {name: servers.version(name) for name in [*options.peers, "wrk"]}
-        results.write(results.markdown(found, options, versions, loads))
+        sections.replace(results.HEADING, results.markdown(found, options, versions, loads))
         print("\nWritten to Benchmarks/RESULTS.md")
     if found.missed:
         print(f"\n{len(found.missed)} of {sum(1 for row in found.limits if row[2])} limits are not held:", file=sys.stderr)

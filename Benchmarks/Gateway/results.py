@@ -6,8 +6,6 @@ import re
 import statistics
 import subprocess
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-RESULTS = os.path.normpath(os.path.join(HERE, "..", "RESULTS.md"))
 HEADING = "## Gateway"
 
 
@@ -102,14 +100,3 @@ def markdown(results, options, versions, loads):
         lines += ["", "| " + " | ".join(heads) + " |", "|---|" + "--:|" * (len(heads) - 2) + ("---|" if heads is LIMITS else "--:|")]
         lines += ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join(lines) + "\n"
-
-
-def write(text):
-    """Puts the part in the place of the one before, or at the end; the other parts stay as they are."""
-    with open(RESULTS) as file:
-        parts = re.split(r"(?m)^(?=## )", file.read())
-    kept = [part.rstrip("\n") for part in parts]
-    place = next((i for i, part in enumerate(kept) if part.split("\n", 1)[0] == HEADING), len(kept))
-    kept[place : place + 1] = [text.rstrip("\n")]
-    with open(RESULTS, "w") as file:
-        file.write("\n\n".join(kept) + "\n")
