@@ -40,7 +40,9 @@ struct OriginTests {
         }
     }
 
-    @Test("An origin that is silent is a 504, and so is one that takes no connection, at once") func unreachable() async throws {
+    @Test("An origin that is silent is a 504, and so is one that takes no connection, at once") func unreachable()
+        async throws
+    {
         try await RawOrigin.with([.silence]) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
