@@ -1,4 +1,4 @@
-# Every target is a script in scripts/, which can also be run without make. GNU make.
+# Every target is a script in scripts/ (and one in Benchmarks/), which can also be run without make. GNU make.
 #
 # SCRATCH=folder builds somewhere else than in .build.
 
@@ -9,12 +9,12 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build run test simulate crash mutants fuzz benchmark benchmark-rules benchmark-layer benchmark-store docs lint format clean
+.PHONY: help setup build run test test-clients simulate crash mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-store docs lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## Install what the build needs and is missing here (Debian, Ubuntu)
 	@scripts/setup
@@ -28,6 +28,9 @@ run: ## See it work: a feed outlives its origin; ends by itself
 test: ## Check everything: format, warnings, all tests, a consumer package
 	@scripts/test
 
+test-clients: ## Run curl, requests, Node's fetch and pip against the gateway, offline too
+	@scripts/test-clients
+
 simulate: ## Run the engine's simulation with SEEDS seeds (200) from FIRST (1) on
 	@scripts/simulate
 
@@ -39,6 +42,9 @@ fuzz: ## Run every fuzzer for SECONDS each (60)
 
 benchmark: ## Measure decisions, keys and parsers, side by side with their limits
 	@scripts/benchmark
+
+benchmark-gateway: ## Measure the gateway beside nginx, HAProxy, Varnish, Traffic Server
+	@Benchmarks/gateway.sh
 
 benchmark-rules: ## Measure what finding the rules of a request costs
 	@scripts/benchmark-rules

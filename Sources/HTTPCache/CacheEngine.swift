@@ -45,7 +45,7 @@ public final class CacheEngine: Sendable {
         options: EngineOptions = EngineOptions(),
         rules: (any ExchangeRules)? = nil,
         clock: any WallClock = SystemWallClock(),
-        sleeper: any Clock<Duration> = ContinuousClock(),
+        sleeper: any Clock<Duration> = TimeoutClock(),
         jitter: @escaping @Sendable () -> Double = { Double.random(in: 0...1) },
         logger: Logger
     ) {

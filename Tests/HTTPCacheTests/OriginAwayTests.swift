@@ -29,6 +29,33 @@ import Testing
         #expect(fixture.transport.requests.count == 2)
     }
 
+    /// An offline miss has one status, whoever found out; 502 is for an origin that was there.
+    @Test(arguments: [
+        (TransportError.Code.connect, 504), (.nameResolution, 504), (.connectTimeout, 504), (.timeout, 504),
+        (.connectionClosed, 502), (.tls, 502), (.protocolViolation, 502),
+    ])
+    func whoFindsTheOriginGoneIsToldWhatThoseBehindAreTold(code: TransportError.Code, status: Int) async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(url, .failure(code))
+        #expect(await refusal(fixture, url)?.status == status)
+        if [.connect, .nameResolution, .connectTimeout].contains(code) {
+            // One of these is tried, between two probes.
+            fixture.transport.script(other, .failure(code))
+            for _ in 0..<3 {
+                #expect(await refusal(fixture, other)?.status == status)
+            }
+        }
+    }
+
+    private func refusal(_ fixture: EngineFixture, _ url: String) async -> ExchangeError? {
+        do {
+            try await fixture.get(url)
+            return nil
+        } catch {
+            return error as? ExchangeError
+        }
+    }
+
     @Test func inModeOnlineEveryRequestAsks() async throws {
         let fixture = EngineFixture(mode: .online)
         try await stale(fixture)

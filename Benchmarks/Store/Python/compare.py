@@ -19,6 +19,10 @@ MIB = 1 << 20
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.normpath(os.path.join(HERE, "..", "..", ".."))
 SQL = os.path.join(ROOT, "Migrations", "sql")
+# The other parts of the results stay as they are.
+sys.path.insert(0, os.path.join(ROOT, "Benchmarks"))
+from sections import replace  # noqa: E402
+
 STEPS = sorted(os.path.join(SQL, name) for name in os.listdir(SQL) if name.endswith(".sql"))
 
 
@@ -528,14 +532,6 @@ def markdown(comparison, rows):
     return "\n".join(lines) + "\n"
 
 
-def write_results(text):
-    path = os.path.join(ROOT, "Benchmarks", "RESULTS.md")
-    with open(path) as file:
-        before = file.read().split("\n## Store\n")[0].rstrip("\n")
-    with open(path, "w") as file:
-        file.write(f"{before}\n\n{text}")
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--swift", required=True)
@@ -561,7 +557,7 @@ def main():
         with open(options.json, "w") as file:
             json.dump([dict(zip(["what", "ours", "theirs", "value", "processor", "limit", "ok"], row.cells), section=row.section) for row in rows], file, indent=1)
     if options.write:
-        write_results(markdown(comparison, rows))
+        replace("## Store", markdown(comparison, rows))
         print("\nWritten to Benchmarks/RESULTS.md")
     missed = [row for row in rows if row.verdict in ("MISSED", "MISSING")]
     if missed:

@@ -27,7 +27,7 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
     public var code: Code
     /// What failed, on what, and what to do next; without query values or credentials.
     public var message: String
-    /// The status a gateway answers with: 504 where nobody may be asked or the origin was silent, 502 where it refused, hung up or sent no HTTP, 503 when
+    /// The status a gateway answers with: 504 where nobody may be asked, or the origin took no connection or was silent; 502 where it hung up or sent no HTTP; 503 when
     /// overloaded or shut down, 400 for a target that is none. RFC 9110 §15.6
     public var status: Int
     /// How the exchange ended, in the words of RFC 9211.

@@ -228,12 +228,17 @@ package struct ExchangeMachine: Sendable {
             ExchangeError(
                 code: .originUnreachable,
                 message: transportError?.message ?? "'\(request.origin)' could not be reached.",
-                // Silence is 504; an origin that refuses or hangs up said something, if nothing valid. RFC 9110 §15.6.3, §15.6.5
-                status: transportError?.code == .timeout || transportError?.code == .connectTimeout ? 504 : 502,
+                status: transportError.map { Self.status(for: $0.code) } ?? 502,
                 outcome: CacheOutcome(forward: selected == nil ? .uriMiss : .stale, detail: .offline),
                 cause: error
             )
         )
+    }
+
+    /// 502 where an origin hung up or showed no valid certificate: it was there, and what it said was not valid. 504 where it was silent, or took no connection: so an
+    /// offline miss has one status, whether it was the one that tried or the breaker answered it. RFC 9110 §15.6.3, §15.6.5
+    private static func status(for code: TransportError.Code) -> Int {
+        code == .connectionClosed || code == .tls ? 502 : 504
     }
 
     /// The stored response that counts, and what the policy says of it.

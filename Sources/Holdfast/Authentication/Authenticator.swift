@@ -59,7 +59,7 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
         principal: String,
         configuration: Configuration = Configuration(),
         clock: any WallClock = SystemWallClock(),
-        sleeper: any Clock<Duration> = ContinuousClock(),
+        sleeper: any Clock<Duration> = TimeoutClock(),
         jitter: @escaping @Sendable () -> Double = { Double.random(in: 0...1) },
         onLoginRequired: @escaping @Sendable (HoldfastError) -> Void = { _ in }
     ) throws {

@@ -111,7 +111,7 @@ public final class CachingClient: Sendable {
         transport: any Transport,
         configuration: Configuration = Configuration(),
         clock: any WallClock = SystemWallClock(),
-        sleeper: any Clock<Duration> = ContinuousClock(),
+        sleeper: any Clock<Duration> = TimeoutClock(),
         logger: Logger = Logger(label: "holdfast")
     ) {
         self.init(
@@ -188,7 +188,7 @@ public final class CachingClient: Sendable {
             transport: transport,
             configuration: configuration,
             clock: clock,
-            sleeper: ContinuousClock(),
+            sleeper: TimeoutClock(),
             logger: logger
         ) {
             // The folder is let go of whatever becomes of the connections.

@@ -1,0 +1,348 @@
+"""What is measured: throughput beside the peers, and what must hold under pressure."""
+
+import asyncio
+import http.client
+import os
+import resource
+import shutil
+import signal
+import time
+import urllib.parse
+
+import load
+import servers
+from load import Failure
+from processes import free_port
+from results import ratio
+from slow_origin import body_of
+
+MIB = 1 << 20
+
+
+class Cases:
+    """Each method is one case, in a folder and with processes of its own."""
+
+    NAMES = ["hit_1k", "hit_100k", "hit_disk", "miss", "collapsing", "slow_origin", "idle", "flood", "offline"]
+
+    def __init__(self, options, results):
+        self.options, self.results = options, results
+        self.running = []
+        self.folder = None
+        self.prefixes = 0
+        resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+
+    def run(self, name):
+        self.folder = os.path.join(self.options.folder, name)
+        os.makedirs(self.folder)
+        try:
+            getattr(self, name)()
+        finally:
+            for server in reversed(self.running):
+                server.stop()
+            self.running = []
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start(self, server):
+        self.running.append(server)
+        return server.start()
+
+    def peers(self, origin):
+        names = [name for name in servers.PEERS if name in self.options.peers]
+        return [self.start(servers.MAKERS[name](self.folder, origin.port)) for name in names]
+
+    def ours(self, origin, **options):
+        return self.start(servers.holdfast(self.folder, self.options.binary, origin.port, **options))
+
+    # MARK: Throughput
+
+    def in_turn(self, section, all_servers, options_of, origin, length, hits):
+        """Rounds in which each server takes its turn; returns the reports by server. Bodies of that length are what is read; where all must be hits, the origin sees no request."""
+        reports = {server.name: [] for server in all_servers}
+        # Sockets that are open, threads that are there, tiers that are warm.
+        for server in all_servers:
+            load.wrk(server, **options_of(1))
+        for _ in range(self.options.rounds):
+            for server in all_servers:
+                before = load.count_at(origin)
+                report = load.wrk(server, **options_of(self.options.seconds))
+                reports[server.name].append(report)
+                if report["octets"] < 0.98 * length * report["requests"]:
+                    raise Failure(f"'{server.name}' sent {report['octets']:,.0f} octets in {report['requests']} answers, less than {length} each.")
+                seen = load.count_at(origin) - before
+                if hits and seen > 0:
+                    raise Failure(f"'{server.name}' was to answer from its cache, and asked the origin {seen} times.")
+        for server in all_servers:
+            self.results.measured(section, server.name, reports[server.name])
+        return reports
+
+    def check_hit(self, server, target, length):
+        """The answer is the origin's own for this very target, and ours says that it is a hit."""
+        body = b""
+        for _ in range(4):
+            status, fields, body = load.get(server.port, target)
+        if status != 200 or not body.startswith(f"{target} holdfast".encode()) or not length * 0.98 <= len(body) <= length * 1.02:
+            raise Failure(f"'{server.name}' answers {target} with {status} and {len(body)} octets, {body[:40]!r}.")
+        if server.name == "holdfast" and not fields["Cache-Status"].startswith("holdfast; hit"):
+            raise Failure(f"'{server.name}' says 'Cache-Status: {fields['Cache-Status']}' of what must be a hit.")
+
+    def hit(self, section, target, length, peer, limit):
+        origin = self.start(servers.origin(self.folder))
+        mine, *others = all_servers = [self.ours(origin), *self.peers(origin)]
+        for server in all_servers:
+            self.check_hit(server, target, length)
+        reports = self.in_turn(section, all_servers, lambda seconds: self.load_options(seconds, target=target), origin, length, hits=True)
+        for other in others:
+            bound = ("at most", limit) if other.name == peer else None
+            self.results.limit(f"{section}: CPU of {other.name}'s", ratio(reports[mine.name], reports[other.name], "processor"), bound)
+
+    def load_options(self, seconds, **more):
+        return {"seconds": seconds, "connections": self.options.connections, **more}
+
+    def hit_1k(self):
+        self.hit("Hit, 1 KiB, from memory", "/1k/a", 1024, "nginx", 1)
+
+    def hit_100k(self):
+        self.hit("Hit, 100 KiB, from memory", "/100k/a", 100 * 1024, "varnish", 1)
+
+    def hit_disk(self):
+        """Ten times as much as the memory tier holds, asked for at random: nine of ten come from the disk."""
+        section = "Hit, 8 KiB, from disk"
+        origin = self.start(servers.origin(self.folder))
+        count, prefix = (8192, "/8k/") if not self.options.quick else (1024, "/8k/")
+        memory = count * 8192 // 10
+        mine = self.ours(origin, memory=f"{memory} B")
+        others = [server for server in self.peers(origin) if server.name in ("nginx", "trafficserver")]
+        for server in [mine, *others]:
+            # What is stored in passing is there a moment later: until the origin is asked for nothing any more.
+            for _ in range(10):
+                before = load.count_at(origin)
+                self.fill(server, prefix, count)
+                if load.count_at(origin) == before:
+                    break
+            else:
+                raise Failure(f"'{server.name}' does not hold {count} responses of 8 KiB.")
+        seeds = iter(range(1, 10_000))
+        reports = self.in_turn(
+            section,
+            [mine, *others],
+            lambda seconds: self.load_options(seconds, script="spread.lua", arguments=(prefix, count, next(seeds))),
+            origin,
+            8192,
+            hits=True,
+        )
+        for other in others:
+            bound = ("at least", 0.5) if other.name == "nginx" else None
+            self.results.limit(f"{section}: rate of {other.name}'s", ratio(reports[mine.name], reports[other.name], "rate"), bound)
+            self.results.limit(f"{section}: CPU of {other.name}'s", ratio(reports[mine.name], reports[other.name], "processor"))
+
+    def fill(self, server, prefix, count):
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+        for number in range(count):
+            status, _, body = load.get(server.port, f"{prefix}{number}", connection=connection)
+            if status != 200 or not body.startswith(f"{prefix}{number} holdfast".encode()):
+                raise Failure(f"'{server.name}' answers {prefix}{number} with {status}, {body[:40]!r}.")
+        connection.close()
+
+    def miss(self):
+        """Each request for another target, whose answer nobody may store; and then one that is stored."""
+        origin = self.start(servers.origin(self.folder))
+        mine = self.ours(origin)
+        others = [server for server in self.peers(origin) if server.name != "trafficserver"]
+        self.misses("Miss passing through, 1 KiB", "/pass/", origin, mine, others, 1.5)
+        self.misses("Miss that is stored, 1 KiB", "/1k/", origin, mine, [other for other in others if other.name == "nginx"], None)
+
+    def misses(self, section, prefix, origin, mine, others, limit):
+        def options_of(seconds):
+            self.prefixes += 1
+            return self.load_options(seconds, script="unique.lua", arguments=(f"{prefix}{self.prefixes}-", 0))
+
+        before = load.count_at(origin)
+        reports = self.in_turn(section, [mine, *others], options_of, origin, 1024, hits=False)
+        answered = sum(report["requests"] for some in reports.values() for report in some)
+        if load.count_at(origin) - before < answered:
+            raise Failure("Some of what must be a miss did not come to the origin.")
+        for other in others:
+            bound = ("at most", limit) if limit and other.name == "nginx" else None
+            self.results.limit(f"{section}: CPU of {other.name}'s", ratio(reports[mine.name], reports[other.name], "processor"), bound)
+
+    # MARK: Pressure
+
+    def collapsing(self):
+        """A thousand clients at once for one key that is not stored."""
+        slow = self.start(servers.slow_origin(self.folder))
+        mine = self.ours(slow)
+        clients, size = (1000, 100 * 1024) if not self.options.quick else (100, 1024)
+        target = f"/cold?wait=500&size={size}&control=max-age%3D600"
+        start = time.monotonic()
+        answers = asyncio.run(crowd(mine.port, target, clients))
+        took = time.monotonic() - start
+        right = sum(1 for head, body in answers if head.startswith(b"HTTP/1.1 200 ") and body == body_of("/cold", size))
+        _, _, count = load.get(slow.port, f"/requests?of={urllib.parse.quote(target, safe='')}")
+        self.results.limit(f"{clients:,} clients for one cold key: requests at the origin", int(count), ("at most", 1))
+        self.results.limit(f"{clients:,} clients for one cold key: right answers of {size // 1024} KiB", right, ("at least", clients))
+        self.results.limit(f"{clients:,} clients for one cold key: until the last has it, the origin's 500 ms included", took * 1000, unit="ms")
+
+    def slow_origin(self):
+        """Hits at a steady pace; with and without one request in ten, beside them, that waits 300 ms for an origin."""
+        origin, slow = self.start(servers.origin(self.folder)), self.start(servers.slow_origin(self.folder))
+        for server in [self.ours(origin, slow_port=slow.port), *[peer for peer in self.peers(slow) if peer.name == "nginx"]]:
+            target = "/1k/a" if server.name == "holdfast" else "/hit?size=1024&control=max-age%3D600"
+            load.get(server.port, target)
+            quiet, busy, share = [], [], []
+            # The first pair only warms up.
+            for number in range(self.options.rounds + 1):
+                for reports, is_busy in [(quiet, False), (busy, True)]:
+                    report, waiting = self.paced(server, target, is_busy)
+                    if number:
+                        reports.append(report)
+                        if is_busy:
+                            share.append(waiting / (waiting + report["requests"]))
+            section = "Hits, 1 KiB, at a steady pace"
+            self.results.measured(section, f"{server.name}, alone", quiet)
+            self.results.measured(section, f"{server.name}, beside slow misses", busy)
+            name = f"p99 of hits while {100 * sum(share) / len(share):.0f} % of the requests wait on a slow origin: times that without, {server.name}"
+            self.results.limit(name, ratio(busy, quiet, "p99"), ("at most", 2) if server.name == "holdfast" else None)
+
+    def paced(self, server, target, is_busy):
+        seconds = int(self.options.seconds)
+        waiting = None
+        if is_busy:
+            self.prefixes += 1
+            prefix = f"/slow/{self.prefixes}?wait=300&number="
+            waiting = load.start_wrk(server.port, seconds=seconds + 1, connections=128, script="unique.lua", arguments=(prefix, 0))
+            time.sleep(0.5)
+        before = server.processor_time()
+        report = load.report_of(load.start_wrk(server.port, seconds=seconds, connections=64, script="paced.lua", arguments=(target, 16)))
+        report["processor"] = (server.processor_time() - before) / report["requests"]
+        return report, load.report_of(waiting)["requests"] * seconds / (seconds + 1) if waiting else 0
+
+    def idle(self):
+        """Clients that have had one answer each and stay."""
+        origin = self.start(servers.origin(self.folder))
+        count = 10_000 if not self.options.quick else 1000
+        for server in [self.ours(origin), *[peer for peer in self.peers(origin) if peer.name == "nginx"]]:
+            load.get(server.port, "/1k/a")
+            alone = server.resident()
+            asked = asyncio.run(stay(server.port, "/1k/a", count, server.resident))
+            name = f"{count:,} idle connections: resident memory, {server.name}"
+            self.results.limit(name, asked / MIB, ("at most", 150) if server.name == "holdfast" else None, "MiB")
+            self.results.limit(f"{name}, for each, more than without", (asked - alone) / count / 1024, unit="KiB")
+
+    def flood(self):
+        """Distinct targets, each to be stored, for longer than store and memory have room for."""
+        origin = self.start(servers.origin(self.folder))
+        seconds, memory, budget = (40, 32, 128) if not self.options.quick else (4, 32, 128)
+        mine = self.ours(origin, memory=f"{memory} MiB", budget=f"{budget} MiB")
+        process = load.start_wrk(mine.port, seconds=seconds, connections=64, script="unique.lua", arguments=("/1k/f", 0))
+        samples = []
+        while process.poll() is None:
+            samples.append((mine.resident(), disk_use(mine.store)))
+            time.sleep(0.25)
+        report = load.report_of(process)
+        resident = [sample[0] for sample in samples]
+        third = len(samples) // 3
+        growth = max(resident[2 * third :]) / max(resident[third : 2 * third])
+        text = f"{report['requests'] / 1000:,.0f} thousand distinct targets"
+        self.results.limit(f"{text}, {memory} MiB of memory tier: resident memory at its peak", max(resident) / MIB, ("at most", memory + 150), "MiB")
+        self.results.limit(f"{text}: peak of the last third, of the second's", growth, ("at most", 1.15))
+        self.results.limit(f"{text}, a budget of {budget} MiB: the store's folder at its peak", max(sample[1] for sample in samples) / MIB, ("at most", budget), "MiB")
+
+    # MARK: Offline
+
+    def offline(self):
+        """The origin goes and comes back; the gateway is killed and starts again."""
+        port = free_port()
+        slow = self.start(servers.slow_origin(self.folder, port))
+        mine = self.ours(slow, extra="breaker: {first-probe: 200 ms, longest-pause: 2 s}")
+        stale, fresh = "/stale?size=5000&control=max-age%3D0", "/fresh?size=5000&control=max-age%3D600"
+        for target in (stale, fresh):
+            load.get(mine.port, target)
+        self.until(lambda: load.get(mine.port, fresh)[1]["Cache-Status"].startswith("holdfast; hit"), "a stored response is a hit")
+        slow.stop(signal.SIGKILL)
+
+        def answers(name, target, status, part, within=0.1, body=None):
+            start = time.monotonic()
+            got, fields, content = load.get(mine.port, target)
+            took = time.monotonic() - start
+            said = fields["Cache-Status"] or ""
+            is_so = got == status and all(word in said for word in part) and took <= within and (body is None or content == body)
+            self.results.held(name, f"{got} after {took * 1000:.0f} ms, '{said}'", is_so)
+
+        body = body_of("/stale", 5000)
+        answers("Origin killed: what is stored and stale", stale, 200, ["holdfast; hit", "detail=offline"], body=body)
+        answers("Origin killed: what is stored and fresh", fresh, 200, ["holdfast; hit"], body=body_of("/fresh", 5000))
+        answers("Origin killed: what is not stored", "/unknown", 504, ["holdfast;", "detail="])
+        answers("Origin killed: what is not stored, again", "/unknown", 504, ["holdfast;", "detail="])
+        self.start(servers.slow_origin(self.folder, port))
+        start = time.monotonic()
+        back = self.until(lambda: load.get(mine.port, "/unknown")[0] == 200, "the gateway finds the origin again")
+        self.results.limit("Origin back: until its answers pass again, without a restart", (back - start) * 1000, ("at most", 5000), "ms")
+        # After a failure a stored response answers for a second before the origin is asked for it again.
+        self.until(lambda: "fwd=stale" in load.get(mine.port, stale)[1]["Cache-Status"], "what was served stale is validated")
+        answers("Origin back: what was served stale", stale, 200, ["fwd=stale"], body=body)
+        mine.stop(signal.SIGKILL)
+        self.running[-1].stop(signal.SIGKILL)
+        mine.start()
+        answers("Gateway killed and started, origin gone: what is stored and stale", stale, 200, ["holdfast; hit", "detail=offline"], body=body)
+        answers("Gateway killed and started, origin gone: what is stored and fresh", fresh, 200, ["holdfast; hit"], body=body_of("/fresh", 5000))
+
+    @staticmethod
+    def until(condition, what):
+        """When it came to hold."""
+        deadline = time.monotonic() + 20
+        while not condition():
+            if time.monotonic() > deadline:
+                raise Failure(f"It was waited for 20 s that {what}.")
+            time.sleep(0.02)
+        return time.monotonic()
+
+
+def disk_use(folder):
+    total = 0
+    for name in os.listdir(folder):
+        try:
+            total += os.stat(os.path.join(folder, name)).st_blocks * 512
+        except OSError:
+            pass
+    return total
+
+
+async def crowd(port, target, count):
+    """All connections stand before the first request goes; then all requests go."""
+    pairs = []
+    for _ in range(0, count, 100):
+        pairs += await asyncio.gather(*[asyncio.open_connection("127.0.0.1", port) for _ in range(min(100, count - len(pairs)))])
+
+    async def ask(reader, writer):
+        writer.write(f"GET {target} HTTP/1.1\r\nHost: cold.test\r\n\r\n".encode())
+        return await answer(reader)
+
+    try:
+        return await asyncio.wait_for(asyncio.gather(*[ask(*pair) for pair in pairs]), 60)
+    finally:
+        for _, writer in pairs:
+            writer.close()
+
+
+async def answer(reader):
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = next(int(line.split(b":")[1]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+    return head, await reader.readexactly(length)
+
+
+async def stay(port, target, count, measure):
+    """Opens them all, asks once on each, and measures while all of them are there."""
+    writers = []
+    try:
+        for _ in range(0, count, 200):
+            pairs = await asyncio.gather(*[asyncio.open_connection("127.0.0.1", port, limit=4096) for _ in range(min(200, count - len(writers)))])
+            for reader, writer in pairs:
+                writer.write(f"GET {target} HTTP/1.1\r\nHost: idle.test\r\n\r\n".encode())
+                head, _ = await answer(reader)
+                if not head.startswith(b"HTTP/1.1 200 "):
+                    raise Failure(f"One of {count} connections was answered {head[:40]!r}.")
+                writers.append(writer)
+        return measure()
+    finally:
+        for writer in writers:
+            writer.close()

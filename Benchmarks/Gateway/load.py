@@ -1,0 +1,75 @@
+"""Load, and single requests: wrk for the first, sockets for the second."""
+
+import http.client
+import os
+import re
+import subprocess
+
+from servers import LOAD_CORE
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
+SIZES = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
+
+
+class Failure(Exception):
+    """An answer was not what it must be: no figure is worth anything then."""
+
+
+def start_wrk(port, target="/", seconds=3, connections=64, script=None, arguments=()):
+    """Starts wrk on the core of the load."""
+    command = ["taskset", "-c", str(LOAD_CORE), "wrk", "-t", "1", "-c", str(connections), "-d", f"{seconds}s", "--latency", "--timeout", "10s"]
+    if script:
+        command += ["-s", os.path.join(HERE, script)]
+    command += [f"http://127.0.0.1:{port}{target}"]
+    if script:
+        command += ["--", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def report_of(process):
+    """What wrk says: requests, octets read, their rate, latencies in seconds. An error of a socket or a status is a failure."""
+    text, _ = process.communicate()
+    counted = re.search(r"(\d+) requests in ([\d.]+)(us|ms|s|m), ([\d.]+)([KMGT]?B) read", text)
+    if process.returncode != 0 or not counted or int(counted[1]) == 0:
+        raise Failure(f"wrk made no requests:\n{text}")
+    if wrong := re.search(r"Non-2xx or 3xx responses: .*|Socket errors: .*", text):
+        raise Failure(f"wrk met errors: {wrong[0]}")
+    latencies = {int(share): float(value) * UNITS[unit] for share, value, unit in re.findall(r"^ +(\d+)% +([\d.]+)(us|ms|s|m)$", text, re.MULTILINE)}
+    if not {50, 99} <= latencies.keys():
+        raise Failure(f"wrk reports no latencies:\n{text}")
+    requests = int(counted[1])
+    return {
+        "requests": requests,
+        "octets": float(counted[4]) * SIZES[counted[5]],
+        "rate": requests / (float(counted[2]) * UNITS[counted[3]]),
+        "p50": latencies[50],
+        "p99": latencies[99],
+    }
+
+
+def wrk(server, **options):
+    """Runs wrk against a server, and adds what each request took of its processor time, in seconds."""
+    before = server.processor_time()
+    report = report_of(start_wrk(server.port, **options))
+    report["processor"] = (server.processor_time() - before) / report["requests"]
+    return report
+
+
+def get(port, target, fields=None, connection=None, timeout=20):
+    """One GET: status, fields, body."""
+    mine = connection or http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+    try:
+        mine.request("GET", target, headers=fields or {})
+        response = mine.getresponse()
+        return response.status, response.headers, response.read()
+    finally:
+        if connection is None:
+            mine.close()
+
+
+def count_at(origin):
+    """Requests that the origin has had so far, those of this function left out."""
+    _, _, body = get(origin.port, "/count")
+    origin.counted += 1
+    return int(re.search(rb"\n +\d+ +\d+ +(\d+)", body)[1]) - origin.counted

@@ -1,0 +1,224 @@
+"""The gateway, its peers and the origin, each configured as its own users would: one worker, no access log, connections kept."""
+
+import os
+import subprocess
+
+from processes import Server, free_port
+
+SERVER_CORE, LOAD_CORE = 0, 1
+CONNECTIONS = 15_000
+# Runs that last for millions of requests would meet the limits that some set for one connection.
+ENDLESS = 1_000_000_000
+PEERS = ["nginx", "haproxy", "varnish", "trafficserver"]
+
+
+def written(folder, name, text):
+    path = os.path.join(folder, name)
+    with open(path, "w") as file:
+        file.write(text)
+    return path
+
+
+def made(*parts):
+    path = os.path.join(*parts)
+    os.makedirs(path, exist_ok=True)
+    return path
+
+
+# MARK: The origin
+
+PAD = "holdfast" * 500  # 4,000 octets: nginx takes no longer word.
+
+
+def origin(folder):
+    """The same for all, and cheap: nginx, whose answers begin with the target that was asked for."""
+    folder, port = made(folder, "origin"), free_port()
+    fresh = 'add_header Cache-Control "max-age=86400"; add_header ETag "\\"1\\"";'
+    text = f"""
+daemon off; user root; worker_processes 1; pid {folder}/pid; error_log {folder}/errors crit;
+worker_rlimit_nofile 16000;
+events {{ worker_connections 8000; }}
+http {{
+    access_log off; default_type text/plain; keepalive_requests {ENDLESS}; keepalive_timeout 300s;
+    client_body_temp_path {folder}/t1; proxy_temp_path {folder}/t2; fastcgi_temp_path {folder}/t3; uwsgi_temp_path {folder}/t4; scgi_temp_path {folder}/t5;
+    map $host $pad {{ default "{PAD}"; }}
+    server {{
+        listen 127.0.0.1:{port} backlog=4096;
+        location /1k/ {{ {fresh} return 200 "$request_uri {PAD[:1016]}"; }}
+        location /8k/ {{ {fresh} return 200 "$request_uri ${{pad}}${{pad}}{PAD[:184]}"; }}
+        location /100k/ {{ {fresh} return 200 "$request_uri {'${pad}' * 25}{PAD[:2380]}"; }}
+        location /pass/ {{ add_header Cache-Control "no-store"; return 200 "$request_uri {PAD[:1016]}"; }}
+        location = /count {{ stub_status; }}
+    }}
+}}
+"""
+    command = ["nginx", "-c", written(folder, "nginx.conf", text), "-p", folder]
+    server = Server("origin", command, port, LOAD_CORE, os.path.join(folder, "log"))
+    # How often it was asked how many requests there were: see load.count_at.
+    server.counted = 0
+    return server
+
+
+def slow_origin(folder, port=None):
+    """An origin that counts, and takes the time that it is told to."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    port = port or free_port()
+    command = ["python3", os.path.join(here, "slow_origin.py"), str(port)]
+    return Server("slow origin", command, port, LOAD_CORE, os.path.join(folder, "slow-origin.log"))
+
+
+# MARK: The gateway
+
+
+def holdfast(folder, binary, origin_port, slow_port=None, memory="256 MiB", budget="2 GiB", extra="", port=None):
+    """The release build on one loop."""
+    folder, port = made(folder, "holdfast"), port or free_port()
+    slow = f"  - {{name: slow, path: /slow, origin: 'http://127.0.0.1:{slow_port}'}}\n" if slow_port else ""
+    text = f"""version: 1
+listen: 127.0.0.1:{port}
+store: {{path: '{folder}/store', memory: {memory}, budget: {budget}}}
+limits: {{connections: {CONNECTIONS}}}
+{extra}
+routes:
+{slow}  - {{name: origin, origin: 'http://127.0.0.1:{origin_port}'}}
+"""
+    command = [binary, "serve", "--config", written(folder, "holdfast.yaml", text), "--threads", "1"]
+    server = Server("holdfast", command, port, SERVER_CORE, os.path.join(folder, "log"))
+    server.store = os.path.join(folder, "store")
+    return server
+
+
+# MARK: The peers
+
+
+def nginx(folder, origin_port):
+    """With its cache in files, which is what it has; whatever is below /pass/ goes through without it.
+
+    Without 'tcp_nopush': on the loopback, with its large segments, that one makes each 100 KiB wait 40 ms for an acknowledgement.
+    """
+    folder, port = made(folder, "nginx"), free_port()
+    proxy = 'proxy_pass http://origin; proxy_http_version 1.1; proxy_set_header Connection "";'
+    text = f"""
+daemon off; user root; worker_processes 1; pid {folder}/pid; error_log {folder}/errors crit;
+worker_rlimit_nofile {CONNECTIONS + 3000};
+events {{ worker_connections {CONNECTIONS}; }}
+http {{
+    access_log off; sendfile on; tcp_nodelay on;
+    keepalive_requests {ENDLESS}; keepalive_timeout 300s;
+    open_file_cache max=20000 inactive=300s; open_file_cache_valid 300s;
+    client_body_temp_path {folder}/t1; proxy_temp_path {folder}/t2; fastcgi_temp_path {folder}/t3; uwsgi_temp_path {folder}/t4; scgi_temp_path {folder}/t5;
+    proxy_cache_path {folder}/cache levels=1:2 keys_zone=hot:64m max_size=2g inactive=60m use_temp_path=off;
+    upstream origin {{ server 127.0.0.1:{origin_port}; keepalive 64; keepalive_requests {ENDLESS}; keepalive_timeout 300s; }}
+    server {{
+        listen 127.0.0.1:{port} backlog=4096;
+        location / {{ {proxy} proxy_cache hot; proxy_cache_lock on; }}
+        location /pass/ {{ {proxy} }}
+    }}
+}}
+"""
+    command = ["nginx", "-c", written(folder, "nginx.conf", text), "-p", folder]
+    return Server("nginx", command, port, SERVER_CORE, os.path.join(folder, "log"))
+
+
+def haproxy(folder, origin_port):
+    """Its cache is in memory, and takes small objects only unless it is told otherwise."""
+    folder, port = made(folder, "haproxy"), free_port()
+    text = f"""
+global
+    nbthread 1
+    maxconn {CONNECTIONS // 2}
+    tune.bufsize 131072
+cache hot
+    total-max-size 256
+    max-object-size 1048576
+    max-age 86400
+defaults
+    mode http
+    option http-keep-alive
+    http-reuse always
+    timeout client 300s
+    timeout server 60s
+    timeout connect 10s
+frontend in
+    bind 127.0.0.1:{port} backlog 4096
+    http-request cache-use hot if !{{ path_beg /pass/ }}
+    http-response cache-store hot
+    default_backend origin
+backend origin
+    server origin 127.0.0.1:{origin_port}
+"""
+    command = ["haproxy", "-db", "-f", written(folder, "haproxy.cfg", text)]
+    return Server("haproxy", command, port, SERVER_CORE, os.path.join(folder, "log"))
+
+
+def varnish(folder, origin_port):
+    """In memory, with one pool of threads for the one core, and its log in memory as its manual asks for."""
+    folder, port = made(folder, "varnish"), free_port()
+    text = f"""vcl 4.1;
+backend origin {{ .host = "127.0.0.1"; .port = "{origin_port}"; }}
+sub vcl_recv {{ if (req.url ~ "^/pass/") {{ return (pass); }} }}
+"""
+    command = [
+        "varnishd", "-F", "-j", "none", "-n", folder, "-a", f"127.0.0.1:{port}", "-T", "none",
+        "-f", written(folder, "holdfast.vcl", text), "-s", "malloc,256m",
+        "-p", "thread_pools=1", "-p", "thread_pool_min=100", "-p", "timeout_idle=300",
+    ]  # fmt: skip
+    return Server("varnish", command, port, SERVER_CORE, os.path.join(folder, "log"))
+
+
+def trafficserver(folder, origin_port):
+    """One thread for the net; a store on disk, a tier in memory."""
+    folder, port = made(folder, "trafficserver"), free_port()
+    configuration, storage = made(folder, "etc"), made(folder, "storage")
+    # Where it looks for everything; programs and modules are where the package put them.
+    folders = {"sysconfdir": configuration, "cachedir": storage}
+    for name in ("datadir", "localstatedir", "runtimedir", "logdir"):
+        folders[name] = made(folder, name)
+    layout = {
+        "prefix": "/usr", "exec_prefix": "/usr", "bindir": "/usr/bin", "sbindir": "/usr/sbin", "includedir": "/usr/include",
+        "libdir": "/usr/lib/trafficserver", "libexecdir": "/usr/lib/trafficserver/modules", **folders,
+    }  # fmt: skip
+    written(folder, "runroot.yaml", "".join(f"{name}: {path}\n" for name, path in layout.items()))
+    written(configuration, "storage.config", f"{storage} 512M\n")
+    written(configuration, "ip_allow.yaml", "ip_allow:\n  - {apply: in, ip_addrs: 127.0.0.1, action: allow, methods: ALL}\n")
+    written(configuration, "plugin.config", "")
+    written(configuration, "remap.config", f"map / http://127.0.0.1:{origin_port}/\n")
+    written(configuration, "records.config", f"""
+CONFIG proxy.config.admin.user_id STRING #-1
+CONFIG proxy.config.http.server_ports STRING {port}:ip-in=127.0.0.1
+CONFIG proxy.config.exec_thread.autoconfig INT 0
+CONFIG proxy.config.exec_thread.limit INT 1
+CONFIG proxy.config.accept_threads INT 0
+CONFIG proxy.config.task_threads INT 1
+CONFIG proxy.config.cache.threads_per_disk INT 4
+CONFIG proxy.config.cache.ram_cache.size INT 268435456
+CONFIG proxy.config.log.logging_enabled INT 0
+CONFIG proxy.config.http.cache.http INT 1
+CONFIG proxy.config.reverse_proxy.enabled INT 1
+CONFIG proxy.config.url_remap.remap_required INT 1
+CONFIG proxy.config.url_remap.pristine_host_hdr INT 0
+CONFIG proxy.config.http.keep_alive_no_activity_timeout_in INT 300
+CONFIG proxy.config.net.connections_throttle INT {CONNECTIONS}
+CONFIG proxy.config.diags.output.diag STRING L
+CONFIG proxy.config.diags.output.error STRING L
+CONFIG proxy.config.http.wait_for_cache INT 1
+""")  # fmt: skip
+    command = ["traffic_server", f"--run-root={folder}/runroot.yaml"]
+    return Server("trafficserver", command, port, SERVER_CORE, os.path.join(folder, "log"))
+
+
+MAKERS = {"nginx": nginx, "haproxy": haproxy, "varnish": varnish, "trafficserver": trafficserver}
+
+
+def version(name):
+    """What a peer calls itself."""
+    command = {
+        "nginx": ["nginx", "-v"],
+        "haproxy": ["haproxy", "-v"],
+        "varnish": ["varnishd", "-V"],
+        "trafficserver": ["traffic_server", "--version"],
+        "wrk": ["wrk", "-v"],
+    }[name]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    numbers = [word.strip("(),").rpartition("/")[2].removeprefix("varnish-") for word in done.stdout.split()]
+    return next((word for word in numbers if word[:1].isdigit() and "." in word), "unknown")

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Measures the gateway beside nginx, HAProxy, Varnish and Traffic Server; gateway.sh [--check] [--write DATE] [options].
+#
+# --check          fails where a limit is missed; a wrong answer always fails
+# --write DATE     also writes the gateway's part of Benchmarks/RESULTS.md, with the machine and the date that is given
+# --quick          one short round of everything: shows that it runs, and nothing else
+# --only REGEX     cases by name: hit_1k, hit_100k, hit_disk, miss, collapsing, slow_origin, idle, flood, offline
+# --rounds N       runs of each server, in turn: 5
+# --seconds N      for each run: 3
+# --connections N  of wrk: 64
+# --peers NAMES    some of nginx,haproxy,varnish,trafficserver
+# --binary FILE    a 'holdfast' that is built already, in place of this folder's release build
+#
+# The server has the first core, wrk and the origin the second. Linux; installs what is missing on Debian and Ubuntu.
+set -eu
+. "$(dirname "$0")/../scripts/lib.sh"
+
+usage="Usage: Benchmarks/gateway.sh [--check] [--write DATE] [--quick] [--only REGEX] [--rounds N] [--seconds N]"
+binary=
+peers=nginx,haproxy,varnish,trafficserver
+arguments=()
+while [ $# -gt 0 ]; do
+    case $1 in
+    --check | --quick) arguments+=("$1") ;;
+    --write | --only | --rounds | --seconds | --connections | --peers | --binary)
+        [ $# -gt 1 ] || fail "'$1' needs a value."
+        case $1 in
+        --binary) binary=$2 ;;
+        --peers) peers=$2 ;;
+        *) arguments+=("$1" "$2") ;;
+        esac
+        shift
+        ;;
+    *) fail "'$1' is not known. $usage" ;;
+    esac
+    shift
+done
+
+[ "$(uname -s)" = Linux ] || fail "Processor time and resident memory are read from /proc, which only Linux has."
+[ "$(nproc)" -ge 2 ] || fail "The server and its load need a core each; there is only one."
+command -v python3 >/dev/null || fail "Python 3 is missing. Install it, then try again."
+
+missing=
+# need COMMAND PACKAGE: notes a package whose command is not there.
+need() {
+    command -v "$1" >/dev/null 2>&1 || missing="$missing $2"
+}
+# Servers are in /usr/sbin, where not every user looks.
+PATH=$PATH:/usr/sbin:/sbin
+need wrk wrk
+need taskset util-linux
+# The origin is one too.
+need nginx nginx-light
+case $peers in *haproxy*) need haproxy haproxy ;; esac
+case $peers in *varnish*) need varnishd varnish ;; esac
+case $peers in *trafficserver*) need traffic_server trafficserver ;; esac
+if [ -n "$missing" ]; then
+    # They may be started by being installed; these runs use other ports, and their processor time would count for the machine.
+    # Split on purpose: a list of package names.
+    # shellcheck disable=SC2086
+    install_packages $missing
+fi
+
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+make_temporary_folder
+
+if [ -z "$binary" ]; then
+    say "Building (the first build takes some minutes)"
+    swift_ build --configuration release --product holdfast
+    binary=$(swift_ build --configuration release --show-bin-path)/holdfast
+fi
+
+# No compiled files beside the sources.
+export PYTHONDONTWRITEBYTECODE=1
+say "Measuring"
+python3 Benchmarks/Gateway/compare.py --binary "$binary" --folder "$temporary" --peers "$peers" \
+    ${arguments[@]+"${arguments[@]}"}

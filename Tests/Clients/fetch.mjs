@@ -1,0 +1,136 @@
+// Node's fetch (undici): connections that are kept, streams both ways, giving up half-way; offline the same reads again.
+import assert from "node:assert/strict";
+import { createHash, randomBytes } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+const [phase, gateway, , memory] = process.argv.slice(2);
+const digest = (octets) => createHash("sha256").update(octets).digest("hex");
+const octetsOf = async (response) => Buffer.from(await response.arrayBuffer());
+const said = (response) => response.headers.get("cache-status") ?? "";
+const done = (what) => console.log(`    ok  ${what}`);
+const remember = (name, octets) => writeFile(join(memory, name), octets);
+const remembered = (name) => readFile(join(memory, name));
+const get = (path, options = {}) => fetch(gateway + path, { signal: AbortSignal.timeout(20_000), ...options });
+
+async function online() {
+    const first = await get("/moments?userID=harbour&page=1");
+    assert.equal(first.status, 200);
+    assert.match(said(first), /^holdfast; fwd=uri-miss; stored/);
+    const feed = await octetsOf(first);
+    const second = await get("/moments?userID=harbour&page=1");
+    assert.match(said(second), /^holdfast; hit; ttl=/);
+    assert.ok(Number(second.headers.get("age")) >= 0);
+    assert.deepEqual(await octetsOf(second), feed);
+    assert.ok(JSON.parse(feed).moments.length > 0);
+    await remember("feed", feed);
+    done("a miss and a hit");
+
+    // undici asks for what is coded, and decodes it.
+    const text = await octetsOf(await get("/gzip/50000"));
+    const again = await get("/gzip/50000");
+    assert.match(said(again), /^holdfast; hit/);
+    assert.deepEqual(await octetsOf(again), text);
+    assert.equal(text.length, 50_000);
+    await remember("gzip", text);
+    done("coded content, decoded");
+
+    // More at once than undici keeps connections, twice, so that connections are used again.
+    for (let round = 0; round < 2; round += 1) {
+        const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => get(`/bytes/${2000 + (i % 7)}`).then(octetsOf)));
+        answers.forEach((octets, i) => assert.equal(octets.length, 2000 + (i % 7)));
+    }
+    done("two hundred requests, a hundred at a time");
+
+    const condition = await get("/moments?userID=harbour&page=1", { headers: { "if-none-match": first.headers.get("etag") } });
+    assert.equal(condition.status, 304);
+    const head = await get("/moments?userID=harbour&page=1", { method: "HEAD" });
+    assert.deepEqual([head.status, head.headers.get("content-length"), (await octetsOf(head)).length], [200, String(feed.length), 0]);
+    const range = await get("/bytes/2000", { headers: { range: "bytes=100-199", "accept-encoding": "identity" } });
+    assert.deepEqual([range.status, range.headers.get("content-range")], [206, "bytes 100-199/2000"]);
+    const all = await octetsOf(await get("/bytes/2000"));
+    assert.deepEqual(await octetsOf(range), all.subarray(100, 200));
+    done("a condition, HEAD and a range");
+
+    let count = 0;
+    const hash = createHash("sha256");
+    for await (const piece of (await get("/bytes/5000000?seed=3")).body) {
+        count += piece.length;
+        hash.update(piece);
+    }
+    assert.equal(count, 5_000_000);
+    const stored = await get("/bytes/5000000?seed=3");
+    assert.match(said(stored), /^holdfast; hit/);
+    assert.equal(digest(await octetsOf(stored)), hash.digest("hex"));
+    done("a stream of 5 MB, and its stored copy");
+
+    const content = randomBytes(400_000);
+    const streamed = new ReadableStream({
+        pull(controller) {
+            this.sent ??= 0;
+            if (this.sent >= content.length) return controller.close();
+            controller.enqueue(content.subarray(this.sent, this.sent + 9000));
+            this.sent += 9000;
+        },
+    });
+    for (const [body, more] of [[content, {}], [streamed, { duplex: "half" }]]) {
+        const posted = await get("/upload", { method: "POST", body, ...more });
+        const { bytes, sha256 } = await posted.json();
+        assert.deepEqual([bytes, sha256], [content.length, digest(content)]);
+    }
+    const form = new FormData();
+    form.append("file", new Blob([content]), "file.bin");
+    const parts = JSON.stringify(await (await get("/upload/multipart", { method: "POST", body: form })).json());
+    assert.ok(parts.includes(digest(content)) && parts.includes("file.bin"), parts);
+    done("uploads: at once, as a stream, as a form");
+
+    // Before the head, and in the middle of the body.
+    await assert.rejects(get("/slow?milliseconds=3000&name=gone", { signal: AbortSignal.timeout(100) }), { name: "TimeoutError" });
+    const controller = new AbortController();
+    const dripping = await get("/drip?count=20&size=5000&pause=20", { signal: controller.signal });
+    const reader = dripping.body.getReader();
+    await reader.read();
+    controller.abort();
+    await assert.rejects(reader.read(), { name: "AbortError" });
+    const whole = await octetsOf(await get("/drip?count=20&size=5000&pause=20"));
+    assert.equal(whole.length, 100_000);
+    const kept = await get("/drip?count=20&size=5000&pause=20");
+    assert.match(said(kept), /^holdfast; hit/);
+    assert.equal(digest(await octetsOf(kept)), digest(whole));
+    await remember("drip", whole);
+    done("giving up: what others read and what is stored stays whole");
+
+    await assert.rejects(get("/truncated?announced=1000&sent=10").then(octetsOf));
+    await assert.rejects(get("/truncated?announced=1000&sent=10&chunked=true").then(octetsOf));
+    const refused = await get("/hangup");
+    assert.equal(refused.status, 502);
+    assert.equal(refused.headers.get("content-type"), "application/problem+json");
+    assert.equal((await refused.json()).status, 502);
+    done("an origin that breaks off: the client can tell");
+}
+
+async function offline() {
+    for (const [path, name] of [["/moments?userID=harbour&page=1", "feed"], ["/gzip/50000", "gzip"], ["/drip?count=20&size=5000&pause=20", "drip"]]) {
+        const response = await get(path);
+        assert.equal(response.status, 200);
+        assert.match(said(response), /^holdfast; hit/);
+        assert.deepEqual(await octetsOf(response), await remembered(name));
+    }
+    const range = await get("/drip?count=20&size=5000&pause=20", { headers: { range: "bytes=99990-", "accept-encoding": "identity" } });
+    assert.equal(range.status, 206);
+    assert.deepEqual(await octetsOf(range), (await remembered("drip")).subarray(99_990));
+    done("all that was read is there, ranges of it too");
+
+    const start = performance.now();
+    const missing = await get("/unknown");
+    assert.deepEqual([missing.status, missing.headers.get("content-type")], [504, "application/problem+json"]);
+    assert.equal((await missing.json()).status, 504);
+    const truncated = await get("/truncated?announced=1000&sent=10");
+    assert.equal(truncated.status, 504, "what was never whole was not stored");
+    const posted = await get("/upload", { method: "POST", body: "content" });
+    assert.equal(posted.status, 504);
+    assert.ok(performance.now() - start < 2000);
+    done("what is not stored, and what must reach the origin, fails at once");
+}
+
+await (phase === "online" ? online() : offline());

@@ -1,0 +1,76 @@
+"""pip: installs a package through the gateway, and installs it again into another folder when the index is gone."""
+
+import os
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+from checks import check, done, equal
+
+PACKAGE = "holdfast-sample"
+
+
+def pip(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "pip", "--isolated", "--disable-pip-version-check", "--no-input", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+
+
+def install(gateway, target, *more):
+    # Without pip's own cache, the gateway's is the only one.
+    return pip("install", "--no-cache-dir", "--no-deps", "--retries", "0", "--index-url", f"{gateway}/simple/", "--target", target, *more)
+
+
+def installed(target):
+    done_ = subprocess.run(
+        [sys.executable, "-c", "import holdfast_sample as s, os; print(s.VERSION, os.path.getsize(os.path.join(os.path.dirname(s.__file__), 'data.txt')))"],
+        cwd=target,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    return done_.stdout.strip()
+
+
+def status_of(url):
+    """What the gateway says of its answer, and the answer's status."""
+    try:
+        with urllib.request.urlopen(url, timeout=20) as answer:
+            return answer.status, answer.headers["Cache-Status"]
+    except urllib.error.HTTPError as error:
+        return error.code, error.headers["Cache-Status"]
+
+
+def main():
+    phase, gateway, _, memory = sys.argv[1:]
+    target = os.path.join(memory, phase)
+    result = install(gateway, target, f"{PACKAGE}==1.4.2")
+    check(result.returncode == 0, result.stdout[-3000:])
+    check("holdfast" in result.stdout and "Successfully installed holdfast" in result.stdout, result.stdout)
+    equal(installed(target), f"1.4.2 {65 * 20_000}", "the package")
+    done(f"pip install {PACKAGE} {phase}")
+
+    status, said = status_of(f"{gateway}/simple/{PACKAGE}/")
+    equal(status, 200, "the page")
+    check(said.startswith("holdfast; hit"), said)
+    status, said = status_of(f"{gateway}/packages/holdfast_sample-1.4.2-py3-none-any.whl")
+    equal(status, 200, "the file")
+    check(said.startswith("holdfast; hit"), said)
+    done("page and file are stored")
+
+    if phase == "offline":
+        result = install(gateway, os.path.join(memory, "nothing"), "holdfast-unknown")
+        check(result.returncode != 0, result.stdout)
+        status, said = status_of(f"{gateway}/simple/holdfast-unknown/")
+        equal(status, 504, "a page that is not stored")
+        check("hit" not in said, said)
+        done("what is not stored cannot be installed, and pip is told at once")
+
+
+if __name__ == "__main__":
+    main()
