@@ -25,7 +25,8 @@ final class Deadlines: Sendable {
     init(sleeper: any Clock<Duration>) {
         self.sleeper = sleeper
         elapsed = sleeper.sinceNow()
-        state = Mutex(State(isLingering: sleeper is ContinuousClock || sleeper is SuspendingClock))
+        let isMachines = sleeper is ContinuousClock || sleeper is SuspendingClock || sleeper is TimeoutClock<ContinuousClock>
+        state = Mutex(State(isLingering: isMachines))
     }
 
     deinit { state.withLock { $0.watcher }?.cancel() }
