@@ -28,6 +28,8 @@ let grdbSQLite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.
 let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
+let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdTesting: Target.Dependency = .product(name: "HummingbirdTesting", package: "hummingbird")
 
@@ -57,6 +59,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         // A command, part of no product: scripts/docs.
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
     ],
@@ -118,7 +121,7 @@ let package = Package(
             name: "HoldfastGateway",
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", httpTypes, nioCore, nioPosix, nioSSL,
-                logging,
+                logging, serviceLifecycle,
             ],
             swiftSettings: settings
         ),
@@ -130,7 +133,7 @@ let package = Package(
             dependencies: [
                 "CommandLineSupport", "Holdfast", "HoldfastConfiguration", "HoldfastGateway", argumentParser, logging,
                 nioCore,
-                nioPosix,
+                nioPosix, serviceLifecycle, unixSignals,
             ],
             swiftSettings: settings
         ),
