@@ -17,6 +17,7 @@ let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let metricsTestKit: Target.Dependency = .product(name: "MetricsTestKit", package: "swift-metrics")
 let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
 let structuredFields: Target.Dependency = .product(
     name: "RawStructuredFieldValues",
@@ -28,6 +29,8 @@ let grdbSQLite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.
 let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
+let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdTesting: Target.Dependency = .product(name: "HummingbirdTesting", package: "hummingbird")
 
@@ -57,6 +60,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         // A command, part of no product: scripts/docs.
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
     ],
@@ -118,7 +122,7 @@ let package = Package(
             name: "HoldfastGateway",
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", httpTypes, nioCore, nioPosix, nioSSL,
-                logging,
+                logging, serviceLifecycle,
             ],
             swiftSettings: settings
         ),
@@ -130,7 +134,7 @@ let package = Package(
             dependencies: [
                 "CommandLineSupport", "Holdfast", "HoldfastConfiguration", "HoldfastGateway", argumentParser, logging,
                 nioCore,
-                nioPosix,
+                nioPosix, serviceLifecycle, unixSignals,
             ],
             swiftSettings: settings
         ),
@@ -285,7 +289,9 @@ let package = Package(
         ),
         .testTarget(
             name: "HTTPCacheTests",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", httpTypes, nioCore, logging],
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", httpTypes, nioCore, logging, metricsTestKit,
+            ],
             swiftSettings: settings
         ),
     ]

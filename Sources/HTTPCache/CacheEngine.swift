@@ -17,15 +17,15 @@ public final class CacheEngine: Sendable {
     let metrics = ExchangeMetrics()
     let fills = FillRegistry()
     let partitions: CredentialPartition
-    let options: EngineOptions
-    let rules: (any ExchangeRules)?
     let overrides = OverrideMemory()
     let origins: OriginRegistry
     let throttle: FailureThrottle
+    let health = OriginHealthMetrics()
     let sleeper: any Clock<Duration>
     let deadlines: Deadlines
     let jitter: @Sendable () -> Double
     private let currentMode: Mutex<OfflineMode>
+    private let currentSettings: Mutex<EngineSettings>
 
     /// - Parameters:
     ///   - policy: private (a client's own cache) or shared, and the heuristics.
@@ -56,8 +56,7 @@ public final class CacheEngine: Sendable {
         self.policy = policy
         self.partitions = CredentialPartition(secret: credentialSecret)
         self.currentMode = Mutex(mode)
-        self.options = options
-        self.rules = rules
+        self.currentSettings = Mutex(EngineSettings(options: options, rules: rules, number: 0))
         self.origins = OriginRegistry(options: options)
         self.throttle = FailureThrottle(duration: options.failureThrottle)
         self.clock = clock
@@ -71,6 +70,25 @@ public final class CacheEngine: Sendable {
     public var mode: OfflineMode {
         get { currentMode.withLock { $0 } }
         set { currentMode.withLock { $0 = newValue } }
+    }
+
+    var options: EngineOptions { settings.options }
+    var rules: (any ExchangeRules)? { settings.rules }
+
+    /// Grows with every ``reconfigure(options:rules:)``: what was decided under another number may be decided otherwise now.
+    package var settingsNumber: UInt64 { settings.number }
+
+    private var settings: EngineSettings { currentSettings.withLock { $0 } }
+
+    /// Takes other options and rules in place of those that it has, for requests that come in after it. Breakers, fetches and what is stored stay.
+    ///
+    /// A request that is under way goes on under its rules, and may see either options. `usesCacheGroups` and `usesNoVarySearch` count for what is stored
+    /// from now on.
+    public func reconfigure(options: EngineOptions, rules: (any ExchangeRules)?) {
+        precondition(options.inFlightLimit > 0, "'inFlightLimit' is at least 1, or no request could be sent.")
+        currentSettings.withLock { $0 = EngineSettings(options: options, rules: rules, number: $0.number + 1) }
+        origins.reconfigure(options)
+        throttle.reconfigure(duration: options.failureThrottle)
     }
 
     /// Answers a request.

@@ -2,6 +2,7 @@ public import HTTPCache
 public import Logging
 public import NIOCore
 import NIOPosix
+public import ServiceLifecycle
 import Synchronization
 
 /// A gateway: an HTTP/1.1 server that answers from the cache, or from the origin through it.
@@ -13,9 +14,9 @@ import Synchronization
 /// await server.stop()
 /// ```
 ///
-/// It runs no task of its own; as a service, ``run()`` serves until its task is cancelled. The engine, its store and its transport are the caller's, and
+/// It runs no task of its own; as a service, ``run()`` serves until its group shuts down or its task is cancelled. The engine, its store and its transport are the caller's, and
 /// outlive it.
-public final class GatewayServer: Sendable {
+public final class GatewayServer: Service {
     /// Where a gateway listens.
     public struct Address: Sendable, Hashable, CustomStringConvertible {
         /// An IP address.
@@ -51,7 +52,7 @@ public final class GatewayServer: Sendable {
     ) {
         self.service = GatewayService(configuration: configuration, engine: engine, clock: clock, logger: logger)
         self.group = group
-        self.connections = ConnectionRegistry(limit: configuration.maximumConnections)
+        self.connections = ConnectionRegistry(limits: .init(configuration))
     }
 
     /// Begins to listen.
@@ -96,15 +97,27 @@ public final class GatewayServer: Sendable {
         await connections.drain(within: service.configuration.timeouts.draining, on: group.any())
     }
 
-    /// Serves until the task is cancelled, then stops as ``stop()`` does.
+    /// Takes another configuration for the requests that come from now on: routes, limits, what is told and to whom. No connection is closed.
+    ///
+    /// Where the gateway listens stays as it is, and so do the timeouts and the limits of heads for connections that are open. The transport must be told of new routes
+    /// first: ``OriginTransport/reconfigure(routes:)``.
+    public func reconfigure(_ configuration: GatewayConfiguration) {
+        service.reconfigure(configuration)
+        connections.reconfigure(.init(configuration))
+    }
+
+    /// Serves until its service group shuts down gracefully or the task is cancelled, then stops as ``stop()`` does. Starts where it was not started.
     ///
     /// - Throws: what ``start()`` throws.
     public func run() async throws {
-        let address = try await start()
-        service.logger.info("Gateway listening", metadata: ["gateway.address": "\(address)"])
-        await withTaskCancellationHandler {
+        let isStarted = state.withLock { if case .running = $0 { true } else { false } }
+        if !isStarted {
+            let address = try await start()
+            service.logger.info("Gateway listening", metadata: ["gateway.address": "\(address)"])
+        }
+        await withTaskCancellationOrGracefulShutdownHandler {
             await connections.untilDraining()
-        } onCancel: {
+        } onCancelOrGracefulShutdown: { [connections] in
             connections.beginDraining()
         }
         await stop()
@@ -122,9 +135,10 @@ public final class GatewayServer: Sendable {
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    guard connections.admit(channel) else {
-                        try channel.pipeline.syncOperations.addHandler(BusyHandler(service: service))
-                        return
+                    if let excess = connections.admit(channel) {
+                        return try channel.pipeline.syncOperations.addHandler(
+                            BusyHandler(service: service, excess: excess, connections: connections)
+                        )
                     }
                     try channel.pipeline.syncOperations.addHandler(ConnectionHandler(service: service))
                 }

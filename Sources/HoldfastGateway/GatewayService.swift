@@ -6,10 +6,26 @@ import NIOCore
 
 /// Answers requests, whatever protocol they came by: makes the cache's request of a client's, and the client's answer of the cache's.
 struct GatewayService: Sendable {
-    let configuration: GatewayConfiguration
+    private let live: LiveConfiguration
     let engine: CacheEngine
     let clock: any WallClock
     let logger: Logger
+
+    init(configuration: GatewayConfiguration, engine: CacheEngine, clock: any WallClock, logger: Logger) {
+        self.live = LiveConfiguration(configuration)
+        self.engine = engine
+        self.clock = clock
+        self.logger = logger
+    }
+
+    /// What counts now; a request takes it once.
+    var configuration: GatewayConfiguration { live.current }
+
+    /// See ``LiveConfiguration/number``.
+    var configurationNumber: UInt64 { live.number }
+
+    /// See ``LiveConfiguration/change(to:)``.
+    func reconfigure(_ configuration: GatewayConfiguration) { live.change(to: configuration) }
 
     /// Answers one request. It returns when the answer is written, or the client has gone.
     ///
@@ -17,25 +33,27 @@ struct GatewayService: Sendable {
     ///   - client: its IP address.
     ///   - content: as it comes off the connection.
     func answer(_ head: RequestHead, from client: String?, content: BodyStream?, to sink: some ResponseSink) async {
+        let configuration = configuration
+        let answering = Answering(configuration, client)
         do {
             let response: CacheResponse
             do {
-                let request = try await cacheRequest(head, from: client, content: content, sink)
+                let request = try await cacheRequest(head, configuration, from: client, content: content, sink)
                 response = try await engine.respond(to: request)
             } catch let error as ExchangeError {
                 let problem = error.refusedContent.map { Problem($0) } ?? Problem(error)
-                return try await send(problem, to: sink)
+                return try await send(problem, answering, to: sink)
             } catch let refusal as MessageRefusal {
-                return try await send(Problem(refusal), to: sink)
+                return try await send(Problem(refusal), answering, to: sink)
             } catch let problem as Refused {
-                return try await send(problem.problem, to: sink)
+                return try await send(problem.problem, answering, to: sink)
             } catch is CancellationError where Task.isCancelled {
                 return
             } catch {
                 logger.error("Exchange failed unexpectedly", metadata: ["error": "\(error)"])
-                return try await send(.unexpected, to: sink)
+                return try await send(.unexpected, answering, to: sink)
             }
-            try await send(response, to: sink)
+            try await send(response, answering, to: sink)
         } catch {
             // The client has gone, or the content broke off: either way it must not look whole.
             await sink.abort()
@@ -50,6 +68,7 @@ struct GatewayService: Sendable {
 
     private func cacheRequest(
         _ head: RequestHead,
+        _ configuration: GatewayConfiguration,
         from client: String?,
         content: BodyStream?,
         _ sink: some ResponseSink
@@ -78,12 +97,11 @@ struct GatewayService: Sendable {
         request.head.headerFields.append(
             HTTPField(name: .viaGateway, value: "1.\(head.minorVersion) \(configuration.pseudonym)")
         )
-        request.head.headerFields.append(HTTPField(name: .xForwardedProto, value: "http"))
-        if let client {
-            request.head.headerFields.append(HTTPField(name: .xForwardedFor, value: client))
-            let node = client.contains(":") ? "\"[\(client)]\"" : client
-            request.head.headerFields.append(HTTPField(name: .forwarded, value: "for=\(node);proto=http"))
-        }
+        ForwardedFields.appendClient(
+            client,
+            to: &request.head.headerFields,
+            behind: configuration.isTrusted(client) ? head.fields : [:]
+        )
         // A host that is not in the key must not be in the response either, as a link say: it is only told where it is keyed.
         if isPreserving, let authority = head.authority {
             request.head.headerFields.append(HTTPField(name: .xForwardedHost, value: authority))
@@ -93,7 +111,7 @@ struct GatewayService: Sendable {
                 HTTPResponse(status: interim.status, headerFields: ForwardedFields.ofResponse(interim.headerFields))
             )
         }
-        request.body = try await body(of: request.head, content, sink)
+        request.body = try await body(of: request.head, content, configuration, sink)
         return request
     }
 
@@ -111,6 +129,7 @@ struct GatewayService: Sendable {
     private func body(
         of request: HTTPRequest,
         _ content: BodyStream?,
+        _ configuration: GatewayConfiguration,
         _ sink: some ResponseSink
     ) async throws -> RequestBody? {
         guard let content else { return nil }
@@ -120,9 +139,10 @@ struct GatewayService: Sendable {
             sink.discardContent()
             return nil
         case "QUERY":
-            return try await content.keyed(upTo: configuration.keyedContentLimit)
+            return try await content.limited(to: configuration.contentLimit).keyed(upTo: configuration.keyedContentLimit)
         default:
             if content.length == 0 { return .buffer(ByteBuffer()) }
+            let content = try content.limited(to: configuration.contentLimit)
             // A rule may want it in the key; else it passes as it comes.
             guard engine.mayKeyContent(of: request) else { return .stream(content) }
             return try await content.keyed(upTo: configuration.keyedContentLimit)
@@ -131,18 +151,30 @@ struct GatewayService: Sendable {
 
     // MARK: The answer
 
-    private func send(_ response: CacheResponse, to sink: some ResponseSink) async throws {
+    /// What an answer's head depends on beside the answer.
+    private struct Answering {
+        let pseudonym: String
+        /// Whether the client is to know why it gets what it gets.
+        let showsDetails: Bool
+
+        init(_ configuration: GatewayConfiguration, _ client: String?) {
+            pseudonym = configuration.pseudonym
+            showsDetails = !configuration.hidesCacheStatusDetails || configuration.isTrusted(client)
+        }
+    }
+
+    private func send(_ response: CacheResponse, _ answering: Answering, to sink: some ResponseSink) async throws {
         var head = response.head
         head.headerFields = ForwardedFields.ofResponse(head.headerFields)
-        complete(&head.headerFields, response.outcome)
+        complete(&head.headerFields, response.outcome, answering)
         let length = response.body.length ?? head.headerFields[.contentLength].flatMap { Int64($0) }
         try await sink.start(head, length: length)
         for try await chunk in response.body { try await sink.write(chunk) }
         try await sink.finish()
     }
 
-    private func send(_ problem: Problem, to sink: some ResponseSink) async throws {
-        let (head, body) = message(problem)
+    private func send(_ problem: Problem, _ answering: Answering, to sink: some ResponseSink) async throws {
+        let (head, body) = message(problem, answering)
         sink.discardContent()
         try await sink.start(head, length: Int64(body.readableBytes))
         try await sink.write(body)
@@ -154,23 +186,31 @@ struct GatewayService: Sendable {
         message(Problem(refusal))
     }
 
+    /// The answer to whoever it is that sends no request.
     func message(_ problem: Problem) -> (head: HTTPResponse, body: ByteBuffer) {
+        message(problem, Answering(configuration, nil))
+    }
+
+    private func message(_ problem: Problem, _ answering: Answering) -> (head: HTTPResponse, body: ByteBuffer) {
         let body = problem.json
         var head = HTTPResponse(status: HTTPResponse.Status(code: problem.status))
         head.headerFields[.contentType] = "application/problem+json"
         // For the answer to HEAD, which says how long the one to GET would be.
         head.headerFields[.contentLength] = String(body.readableBytes)
         head.headerFields[.cacheControl] = "no-store"
-        complete(&head.headerFields, problem.outcome)
+        complete(&head.headerFields, problem.outcome, answering)
         return (head, body)
     }
 
     /// Adds what every answer has: the gateway's `Cache-Status` behind those of caches nearer the origin (RFC 9211 §2), `Via`, and
     /// `Date` (RFC 9110 §6.6.1).
-    private func complete(_ fields: inout HTTPFields, _ outcome: CacheOutcome) {
+    private func complete(_ fields: inout HTTPFields, _ outcome: CacheOutcome, _ answering: Answering) {
         if !fields.contains(.date) { fields.append(HTTPField(name: .date, value: HTTPDate.format(clock.now()))) }
-        fields.append(HTTPField(name: .viaGateway, value: "1.1 \(configuration.pseudonym)"))
-        fields = outcome.appended(to: fields)
+        fields.append(HTTPField(name: .viaGateway, value: "1.1 \(answering.pseudonym)"))
+        guard !answering.showsDetails else { return fields = outcome.appended(to: fields) }
+        // What other caches say of themselves is no more for everybody than what this one would.
+        fields[.cacheStatus] = nil
+        fields = CacheOutcome(isHit: outcome.isHit, forward: outcome.isHit ? nil : .miss).appended(to: fields)
     }
 }
 
@@ -236,6 +276,26 @@ extension ExchangeError {
 }
 
 extension BodyStream {
+    /// The content, which breaks off where it turns out longer.
+    ///
+    /// - Throws: ``MessageRefusal`` (413) where it says that it is.
+    fileprivate func limited(to limit: Int64) throws -> BodyStream {
+        if let length {
+            guard length <= limit else { throw MessageRefusal(.contentTooLarge, status: 413) }
+            return self
+        }
+        return BodyStream {
+            let rest = Rest(self.makeAsyncIterator())
+            var count: Int64 = 0
+            return {
+                let chunk = try await rest.next()
+                count += Int64(chunk?.readableBytes ?? 0)
+                guard count <= limit else { throw MessageRefusal(.contentTooLarge, status: 413) }
+                return chunk
+            }
+        }
+    }
+
     /// The content in memory, so that it can be part of the key; what is longer is passed on as it comes.
     fileprivate func keyed(upTo limit: Int) async throws -> RequestBody {
         if let length, length > Int64(limit) { return .stream(self) }

@@ -20,8 +20,16 @@ final class ChildProcess: Sendable {
     let identifier: pid_t
     private let ending: Task<Ending, Never>
 
-    /// Starts it, with nothing to read and with the test's environment. The descriptors stay the caller's.
-    init(_ executable: URL, _ arguments: [String], output: Int32, error: Int32) throws {
+    /// Starts it, with nothing to read. The descriptors stay the caller's.
+    ///
+    /// - Parameter environment: beside the test's own.
+    init(
+        _ executable: URL,
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        output: Int32,
+        error: Int32
+    ) throws {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -40,8 +48,11 @@ final class ChildProcess: Sendable {
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         var words: [UnsafeMutablePointer<CChar>?] = ([executable.path] + arguments).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
+        let all = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        var variables: [UnsafeMutablePointer<CChar>?] = all.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for variable in variables { free(variable) } }
         var child: pid_t = 0
-        let code = posix_spawn(&child, executable.path, &actions, &attributes, &words, environ)
+        let code = posix_spawn(&child, executable.path, &actions, &attributes, &words, &variables)
         guard code == 0 else { throw SpawnError(path: executable.path, code: code) }
         let identifier = child
         self.identifier = identifier

@@ -35,19 +35,27 @@ final class LoopbackConnection {
     }
 
     /// All that comes until the other side closes.
-    func readToEnd() async -> String {
+    func readToEnd() async -> String { await read { _ in false } }
+
+    /// What comes until a text has come, or the other side closes.
+    func read(until text: String) async -> String { await read { $0.hasSuffix(text) } }
+
+    private func read(until isEnd: @escaping @Sendable (String) -> Bool) async -> String {
         let descriptor = descriptor
         return await withCheckedContinuation { continuation in
             Thread.detachNewThread {
                 var octets: [UInt8] = []
                 var piece = [UInt8](repeating: 0, count: 65_536)
-                while true {
-                    let count = read(descriptor, &piece, piece.count)
+                var text = ""
+                while !isEnd(text) {
+                    // The system's call: this type has a method of that name.
+                    let count = recv(descriptor, &piece, piece.count, 0)
                     if count == -1, errno == EINTR { continue }
                     guard count > 0 else { break }
                     octets += piece[..<count]
+                    text = String(decoding: octets, as: UTF8.self)
                 }
-                continuation.resume(returning: String(decoding: octets, as: UTF8.self))
+                continuation.resume(returning: text)
             }
         }
     }

@@ -20,6 +20,14 @@ struct OutputReader: Sendable {
         }
     }
 
+    /// The next line with a text in it; those before it are lost. Empty when the process ended before.
+    func line(containing text: String) async -> String {
+        while true {
+            let line = await firstLine()
+            if line.isEmpty || line.contains(text) { return line }
+        }
+    }
+
     /// What follows, up to the end of the process.
     func rest() async -> String {
         await onAThread { String(decoding: (try? handle.readToEnd()) ?? Data(), as: UTF8.self) }

@@ -51,7 +51,11 @@ struct Tool {
         try await run(arguments: arguments, output: output)
     }
 
-    func run(arguments: [String], output: FileHandle? = nil) async throws -> Outcome {
+    func run(
+        arguments: [String],
+        environment: [String: String] = [:],
+        output: FileHandle? = nil
+    ) async throws -> Outcome {
         try await TemporaryFolder.with { folder in
             let outputURL = folder.appendingPathComponent("output")
             let errorURL = folder.appendingPathComponent("error")
@@ -63,6 +67,7 @@ struct Tool {
             let process = try ChildProcess(
                 url,
                 arguments,
+                environment: environment,
                 output: outputFile.fileDescriptor,
                 error: errorFile.fileDescriptor
             )

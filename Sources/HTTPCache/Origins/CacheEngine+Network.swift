@@ -34,6 +34,7 @@ extension CacheEngine {
                 return response
             }
             if origins.answered(origin) {
+                health.answersAgain(origin)
                 logger.notice("Origin answers again", metadata: ["origin": "\(origin)"])
             }
             return response
@@ -110,6 +111,7 @@ extension CacheEngine {
             Task { [weak self] in await Self.probe(origin) { self } }
         }
         if isOpening {
+            health.wentAway(origin)
             logger.notice(
                 "Origin cannot be reached; what is stored answers until it can",
                 metadata: ["origin": "\(origin)", "error.code": "\(code)"]
@@ -145,7 +147,12 @@ extension CacheEngine {
         request.preference = .networkOnly
         request.isProbe = true
         // Its body, where it is stored, is stored without a reader.
-        _ = try? await respond(to: request)
+        do {
+            _ = try await respond(to: request)
+        } catch let error as ExchangeError where (error.cause as? TransportError)?.code == .invalidRequest {
+            // No way leads there any more, so nobody waits for its return.
+            if origins.answered(origin) { health.answersAgain(origin) }
+        } catch {}
         if origins.isAway(origin) { origins.probeFailed(origin) }
     }
 }

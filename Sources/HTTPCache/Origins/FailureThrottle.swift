@@ -19,12 +19,17 @@ final class FailureThrottle: Sendable {
     static let limit = 4096
 
     private let entries = Mutex<[CacheKey: Entry]>([:])
-    private let duration: Duration
+    private let currentDuration: Mutex<Duration>
 
-    init(duration: Duration) { self.duration = duration }
+    init(duration: Duration) { currentDuration = Mutex(duration) }
+
+    private var duration: Duration { currentDuration.withLock { $0 } }
+
+    func reconfigure(duration: Duration) { currentDuration.withLock { $0 = duration } }
 
     /// The failure that a request at `now` need not run into again.
     func recent(_ key: CacheKey, at now: Timestamp) -> Failure? {
+        let duration = duration
         guard duration > .zero else { return nil }
         return entries.withLock { entries in
             guard let entry = entries[key] else { return nil }
@@ -37,12 +42,14 @@ final class FailureThrottle: Sendable {
 
     /// The failure that a request at `now` would not run into again, and until when; nothing is forgotten.
     func peek(_ key: CacheKey, at now: Timestamp) -> (failure: Failure, until: Timestamp)? {
+        let duration = duration
         guard let entry = entries.withLock({ $0[key] }), duration > .zero else { return nil }
         let until = entry.since.adding(duration)
         return now >= entry.since && now < until ? (entry.failure, until) : nil
     }
 
     func note(_ failure: Failure, _ key: CacheKey, at now: Timestamp) {
+        let duration = duration
         guard duration > .zero else { return }
         entries.withLock { entries in
             if entries.count >= Self.limit {

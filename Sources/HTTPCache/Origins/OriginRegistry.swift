@@ -20,6 +20,7 @@ final class OriginRegistry: Sendable {
     }
 
     fileprivate struct State {
+        var options: EngineOptions
         var records: [Origin: Record] = [:]
         var nextWaiter: UInt64 = 0
         var isClosed = false
@@ -28,10 +29,18 @@ final class OriginRegistry: Sendable {
     /// Origins that may count as away at a time; of more, the further ones are simply asked each time.
     static let breakerLimit = 4096
 
-    private let state = Mutex(State())
-    private let options: EngineOptions
+    private let state: Mutex<State>
 
-    init(options: EngineOptions) { self.options = options }
+    init(options: EngineOptions) { state = Mutex(State(options: options)) }
+
+    /// Takes other limits. More room is given to those who wait at once; less is reached as requests end.
+    func reconfigure(_ options: EngineOptions) {
+        let admitted = state.withLock { state in
+            state.options = options
+            return state.admitWaiting()
+        }
+        for waiter in admitted { waiter.resume() }
+    }
 
     // MARK: Reachability
 
@@ -85,7 +94,7 @@ final class OriginRegistry: Sendable {
             var record = state.records[origin] ?? Record()
             let isOpening = record.breaker.failed(
                 isConclusive: isConclusive,
-                threshold: options.breaker.failureThreshold
+                threshold: state.options.breaker.failureThreshold
             )
             if var probe {
                 // Interim responses to a probe are nobody's.
@@ -111,7 +120,7 @@ final class OriginRegistry: Sendable {
     func nextProbe(_ origin: Origin, jitter: Double) -> Duration? {
         state.withLock { state in
             guard let record = state.records[origin], record.breaker.isOpen else { return nil }
-            return record.breaker.backOff(options.breaker, jitter: jitter)
+            return record.breaker.backOff(state.options.breaker, jitter: jitter)
         }
     }
 
@@ -158,8 +167,8 @@ final class OriginRegistry: Sendable {
             try await withCheckedThrowingContinuation { continuation in
                 let result: Result<Void, any Error>? = state.withLock { state in
                     if Task.isCancelled || state.isClosed { return .failure(CancellationError()) }
-                    if state.enter(origin, limit: options.inFlightLimit) { return .success(()) }
-                    guard state.records[origin, default: Record()].waiting.count < options.waitingLimit else {
+                    if state.enter(origin) { return .success(()) }
+                    guard state.records[origin, default: Record()].waiting.count < state.options.waitingLimit else {
                         return .failure(Overload.full)
                     }
                     state.records[origin, default: Record()].waiting[id] = continuation
@@ -176,7 +185,7 @@ final class OriginRegistry: Sendable {
 
     /// Takes a place if one is free.
     func enterIfFree(_ origin: Origin) -> Bool {
-        state.withLock { !$0.isClosed && $0.enter(origin, limit: options.inFlightLimit) }
+        state.withLock { !$0.isClosed && $0.enter(origin) }
     }
 
     /// Gives a place back, or hands it to who has waited longest.
@@ -194,8 +203,8 @@ final class OriginRegistry: Sendable {
 }
 
 extension OriginRegistry.State {
-    fileprivate mutating func enter(_ origin: Origin, limit: Int) -> Bool {
-        guard records[origin]?.inFlight ?? 0 < limit else { return false }
+    fileprivate mutating func enter(_ origin: Origin) -> Bool {
+        guard records[origin]?.inFlight ?? 0 < options.inFlightLimit else { return false }
         records[origin, default: .init()].inFlight += 1
         return true
     }
@@ -206,12 +215,27 @@ extension OriginRegistry.State {
             records[origin] = record
             forgetIfIdle(origin)
         }
-        while let id = record.queue.popFirst() {
+        // Of more than there may be since the limit was lowered, this place is nobody's.
+        while record.inFlight <= options.inFlightLimit, let id = record.queue.popFirst() {
             // The place goes from hand to hand: nobody who comes now can take it in between.
             if let waiter = record.waiting.removeValue(forKey: id) { return waiter }
         }
         record.inFlight -= 1
         return nil
+    }
+
+    /// Gives free places to those who have waited longest.
+    fileprivate mutating func admitWaiting() -> [CheckedContinuation<Void, any Error>] {
+        var admitted: [CheckedContinuation<Void, any Error>] = []
+        for (origin, var record) in records where !record.waiting.isEmpty {
+            while record.inFlight < options.inFlightLimit, let id = record.queue.popFirst() {
+                guard let waiter = record.waiting.removeValue(forKey: id) else { continue }
+                record.inFlight += 1
+                admitted.append(waiter)
+            }
+            records[origin] = record
+        }
+        return admitted
     }
 
     /// Takes a waiter out who gave up; their numbers leave the queue in heaps, so that giving up stays cheap and the queue bounded.

@@ -8,6 +8,7 @@ extension CacheManager.Configuration {
         if let octets = store.budget { budget = octets }
         if let octets = store.memory { memoryBudget = octets }
         if let octets = store.maximumResidentBody { maximumResidentBody = octets }
+        if let variants = store.variantsPerKey { maximumVariantsPerKey = variants }
         if let isOn = store.securelyDeletes { securelyDeletes = isOn }
         if let isOn = store.keepsOfflineCopies {
             evictionOrder = isOn ? .keepingOfflineCopies : .leastRecentlyUsed

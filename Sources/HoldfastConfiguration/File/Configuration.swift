@@ -59,6 +59,8 @@ public struct Configuration: Sendable {
         public var originQuotas: [String: Int64] = [:]
         /// `quotas.each-origin`
         public var eachOriginQuota: Int64?
+        /// `variants-per-key`: responses to one URL that are told apart by `Vary`.
+        public var variantsPerKey: Int?
         /// `keep-offline-copies`: what is of use offline is evicted last, whenever it was used.
         public var keepsOfflineCopies: Bool?
         /// None.
@@ -69,6 +71,10 @@ public struct Configuration: Sendable {
     public struct Limits: Sendable, Hashable {
         /// `connections`: of clients at one time.
         public var connections: Int?
+        /// `connections-per-client`: of one IP address at one time; `nil` where only `connections` counts.
+        public var connectionsPerClient: Int?
+        /// `request-body`: octets of a request's content.
+        public var requestBody: Int64?
         /// `in-flight-per-origin`
         public var inFlightPerOrigin: Int?
         /// `waiting-per-origin`
@@ -81,14 +87,38 @@ public struct Configuration: Sendable {
         public init() {}
     }
 
+    /// `clients`
+    public struct Clients: Sendable, Hashable {
+        /// `trusted`: proxies in front of the gateway, by their addresses.
+        public var trusted: [AddressRange] = []
+        /// `cache-status`: who is told more than whether it was a hit.
+        public var cacheStatus: Audience?
+        /// None.
+        public init() {}
+    }
+
+    /// Who sees something.
+    public enum Audience: String, Sendable, Hashable, CaseIterable {
+        /// Every client.
+        case everyone
+        /// Those of `clients.trusted`.
+        case trusted
+    }
+
     /// `version`; 1.
     public static let version = 1
     /// The file's path; `nil` for one that was made of Swift values.
     public var file: String?
     /// `listen`: host and port.
     public var listen: String?
+    /// `threads`: that serve connections.
+    public var threads: Int?
     /// `mode`
     public var mode: OfflineMode?
+    /// `clients`
+    public var clients = Clients()
+    /// `timeouts.drain`: for exchanges under way when the gateway stops.
+    public var drainTimeout: Duration?
     /// `store`
     public var store = Store()
     /// `limits`

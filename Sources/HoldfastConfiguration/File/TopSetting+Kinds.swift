@@ -89,6 +89,20 @@ extension TopSetting {
         return text
     }
 
+    static func addresses(_ value: FileValue) throws(Refusal) -> [AddressRange] {
+        var result: [AddressRange] = []
+        for item in try value.list(of: "addresses such as '10.0.0.0/8'") {
+            guard let range = AddressRange(try item.text("an address")) else {
+                throw Refusal(
+                    "\(item.shown) is no address or range of addresses such as '10.0.0.7', '10.0.0.0/8' or 'fd00::/8'.",
+                    line: item.line
+                )
+            }
+            result.append(range)
+        }
+        return result
+    }
+
     @Sendable static func quotas(_ value: FileValue, _ configuration: inout Configuration) throws(Refusal) {
         for entry in try value.entries("'tags', 'origins' and 'each-origin'") {
             switch entry.key {

@@ -29,7 +29,7 @@ struct TopSetting: Sendable {
         return result
     }()
 
-    static let all: [TopSetting] = top + store + limits + origins
+    static let all: [TopSetting] = top + clients + store + limits + origins
 
     private static let top = [
         TopSetting(
@@ -38,9 +38,31 @@ struct TopSetting: Sendable {
             written: { $0.listen ?? "127.0.0.1:8080" }
         ),
         TopSetting(
+            "threads",
+            read: { (value, configuration) throws(Refusal) in configuration.threads = try value.integer(1...1024) },
+            written: { $0.threads.map { "\($0)" } }
+        ),
+        TopSetting(
             "mode",
             read: { (value, configuration) throws(Refusal) in configuration.mode = try Readers.mode(value) },
             written: { ($0.mode ?? .automatic).rawValue }
+        ),
+    ]
+
+    private static let clients = [
+        TopSetting(
+            "clients.trusted",
+            read: { (value, configuration) throws(Refusal) in configuration.clients.trusted = try addresses(value) },
+            written: { $0.clients.trusted.isEmpty ? nil : Writers.list($0.clients.trusted.map(\.description)) }
+        ),
+        TopSetting(
+            "clients.cache-status",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.clients.cacheStatus = try value.word(
+                    Configuration.Audience.allCases.map { ($0.rawValue, $0) }
+                )
+            },
+            written: { ($0.clients.cacheStatus ?? .everyone).rawValue }
         ),
     ]
 
@@ -53,6 +75,7 @@ struct TopSetting: Sendable {
         size("store.budget", \.store.budget, default: 1 << 30, least: 1),
         count("store.memory", \.store.memory, default: 64 << 20),
         count("store.largest-resident-body", \.store.maximumResidentBody, default: 256 << 10),
+        number("store.variants-per-key", \.store.variantsPerKey, 1...10_000, default: 32),
         flag("store.secure-delete", \.store.securelyDeletes, default: false),
         flag("store.keep-offline-copies", \.store.keepsOfflineCopies, default: false),
         TopSetting("store.quotas", read: quotas) { configuration in
@@ -71,6 +94,14 @@ struct TopSetting: Sendable {
 
     private static let limits = [
         number("limits.connections", \.limits.connections, 1...1_000_000, default: 10_000),
+        TopSetting(
+            "limits.connections-per-client",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.limits.connectionsPerClient = value.isOff ? nil : try value.integer(1...1_000_000)
+            },
+            written: { $0.limits.connectionsPerClient.map { "\($0)" } ?? "off" }
+        ),
+        size("limits.request-body", \.limits.requestBody, default: 1 << 30),
         TopSetting(
             "limits.in-flight-per-origin",
             read: { (value, configuration) throws(Refusal) in
@@ -92,6 +123,13 @@ struct TopSetting: Sendable {
     ]
 
     private static let origins = [
+        TopSetting(
+            "timeouts.drain",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.drainTimeout = try Readers.duration(value)
+            },
+            written: { Quantity.written($0.drainTimeout ?? .seconds(10)) }
+        ),
         TopSetting(
             "timeouts.soft",
             read: { (value, configuration) throws(Refusal) in

@@ -1,7 +1,7 @@
 public import HoldfastConfiguration
 
 extension GatewayConfiguration {
-    /// What a configuration file says of a gateway: `listen`, `limits` and, unless others are named here, `routes`.
+    /// What a configuration file says of a gateway: `listen`, `clients`, `limits`, `timeouts.drain` and, unless others are named here, `routes`.
     ///
     /// `limits.request-head` bounds the field lines, and the request line where it is smaller than that one's own limit.
     ///
@@ -22,11 +22,16 @@ extension GatewayConfiguration {
         }
         let limits = configuration.limits
         if let connections = limits.connections { maximumConnections = connections }
+        maximumConnectionsPerClient = limits.connectionsPerClient
+        if let octets = limits.requestBody { contentLimit = octets }
         if let octets = limits.keyedContent { keyedContentLimit = octets }
         if let octets = limits.requestHead {
             messageLimits.fieldBlock = octets
             messageLimits.startLine = min(messageLimits.startLine, octets)
         }
+        trustedClients = configuration.clients.trusted
+        hidesCacheStatusDetails = configuration.clients.cacheStatus == .trusted
+        if let duration = configuration.drainTimeout { timeouts.draining = duration }
     }
 }
 

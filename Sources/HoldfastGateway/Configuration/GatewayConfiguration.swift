@@ -1,4 +1,6 @@
-/// What a gateway is told at its start. Everything but the routes has a default.
+public import HoldfastConfiguration
+
+/// What a gateway is told: at its start and, but for where it listens, while it runs. Everything but the routes has a default.
 public struct GatewayConfiguration: Sendable {
     /// Where requests go; to no other origin than these, whatever they say.
     ///
@@ -12,12 +14,21 @@ public struct GatewayConfiguration: Sendable {
     public var pseudonym = "holdfast"
     /// Connections of clients at one time; one more is answered 503 and closed. 10,000
     public var maximumConnections = 10_000
+    /// The same for each client's IP address, trusted ones excepted. `nil`, the default, counts them together only: behind a proxy or a container's network all may have one address
+    public var maximumConnectionsPerClient: Int?
     /// See ``MessageLimits``; for requests.
     public var messageLimits = MessageLimits()
     /// Octets of content that are read into memory, to be part of the key: a QUERY's, and a POST's where a rule says so. Longer content passes through. 1 MiB
     public var keyedContentLimit = 1 << 20
+    /// Octets of a request's content that are forwarded; of more, 413. 1 GiB
+    public var contentLimit: Int64 = 1 << 30
     /// Octets of content that nobody wants (a GET's, or behind an early answer) that are read so that the connection stays. 1 MiB
     public var discardedContentLimit = 1 << 20
+    /// Proxies in front of this gateway, by their addresses: to what they say of their clients (`Forwarded`, `X-Forwarded-For`, `X-Forwarded-Proto`) this gateway adds its own word;
+    /// of all others it takes the place.
+    public var trustedClients: [AddressRange] = []
+    /// Clients that are not trusted learn from `Cache-Status` whether the answer was stored, and no more. RFC 9211 §4
+    public var hidesCacheStatusDetails = false
     /// See ``Timeouts``.
     public var timeouts = Timeouts()
 
@@ -54,5 +65,13 @@ public struct GatewayConfiguration: Sendable {
     /// A configuration with the defaults, for one origin.
     public init(origin: GatewayOrigin, host: String = "127.0.0.1", port: Int = 8080) {
         self.init(routes: GatewayRoutes(origin: origin), host: host, port: port)
+    }
+}
+
+extension GatewayConfiguration {
+    /// Whether what a client says of others counts.
+    func isTrusted(_ client: String?) -> Bool {
+        guard !trustedClients.isEmpty, let client else { return false }
+        return trustedClients.contains { $0.contains(client) }
     }
 }

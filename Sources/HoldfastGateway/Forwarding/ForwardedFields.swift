@@ -31,4 +31,24 @@ enum ForwardedFields {
 
     /// A response's fields without those that end here.
     static func ofResponse(_ fields: HTTPFields) -> HTTPFields { policy.forwardedResponseFields(of: fields) }
+
+    /// Says who asks, and over what. RFC 7239, and the fields that were there before it.
+    ///
+    /// - Parameters:
+    ///   - client: its IP address.
+    ///   - claimed: the fields of a client that may speak for others; of none, what they say is not looked at.
+    static func appendClient(_ client: String?, to fields: inout HTTPFields, behind claimed: HTTPFields) {
+        // A proxy that ends TLS knows what its client spoke; this gateway is spoken to in the clear.
+        let scheme = claimed[.xForwardedProto]?.lowercased()
+        fields.append(
+            HTTPField(name: .xForwardedProto, value: scheme.flatMap { ["http", "https"].contains($0) ? $0 : nil } ?? "http")
+        )
+        guard let client else { return }
+        func append(_ name: HTTPField.Name, _ own: String) {
+            let value = (claimed[fields: name].map(\.value).filter { !$0.isEmpty } + [own]).joined(separator: ", ")
+            fields.append(HTTPField(name: name, value: value))
+        }
+        append(.xForwardedFor, client)
+        append(.forwarded, "for=\(client.contains(":") ? "\"[\(client)]\"" : client);proto=http")
+    }
 }

@@ -21,6 +21,7 @@ struct MessageRefusal: Error, Hashable {
         case transferEncoding = "transfer-encoding"
         case transferCoding = "transfer-coding"
         case expectation = "expectation"
+        case contentTooLarge = "content-too-large"
         case chunkSize = "chunk-size"
         case chunkEnd = "chunk-end"
         case chunkExtensionsTooLarge = "chunk-extensions-too-large"

@@ -40,6 +40,7 @@ public final class OriginTransport: Transport {
     let group: any EventLoopGroup
     let logger: Logger
     let pool: OriginPool
+    let routesInUse: Mutex<RoutesInUse>
     private let tls: NIOSSLContext
 
     /// - Parameter group: connections are spread over its event loops.
@@ -48,6 +49,7 @@ public final class OriginTransport: Transport {
         self.configuration = configuration
         self.group = group
         self.logger = logger
+        self.routesInUse = Mutex(RoutesInUse(configuration.routes))
         self.pool = OriginPool(limit: configuration.maximumIdleConnections)
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.applicationProtocols = ["http/1.1"]
@@ -65,7 +67,7 @@ public final class OriginTransport: Transport {
     /// - Throws: `TransportError`
     @concurrent
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
-        let message = try await OriginRequest(request, routes: configuration.routes)
+        let message = try await OriginRequest(request, routes: routes(for: request.head))
         if let connection = pool.take(message.endpoint) {
             do {
                 return try await exchange(message, request, on: connection)

@@ -1,0 +1,13 @@
+/// What may change while an engine runs, in one piece: whoever reads it gets all as it was before a change, or all as it is after.
+final class EngineSettings: Sendable {
+    let options: EngineOptions
+    let rules: (any ExchangeRules)?
+    /// How many were there before.
+    let number: UInt64
+
+    init(options: EngineOptions, rules: (any ExchangeRules)?, number: UInt64) {
+        self.options = options
+        self.rules = rules
+        self.number = number
+    }
+}

@@ -1,0 +1,80 @@
+import Holdfast
+import HoldfastGateway
+
+/// What is named outside of a configuration file: on the command line or, where that says nothing, in the environment.
+struct NamedSettings: Sendable {
+    /// A value that cannot be taken: what it is, where it was named, and what is allowed.
+    struct Refusal: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    let file: String?
+    let origin: GatewayOrigin?
+    let listen: ListenAddress?
+    let store: String?
+    let mode: OfflineMode?
+    let threads: Int?
+
+    /// - Throws: ``Refusal``
+    init(_ arguments: Serve, environment: [String: String]) throws {
+        func text(_ flag: String?, _ variable: ServeVariable) -> (text: String, place: String)? {
+            if let flag { return (flag, "'--\(variable)'") }
+            return variable.value(in: environment).map { ($0, "'\(variable.rawValue)' in the environment") }
+        }
+        file = text(arguments.file, .config)?.text
+        store = text(arguments.store, .store)?.text
+        origin = try text(arguments.origin, .origin).map { text, place in
+            do {
+                return try GatewayOrigin(text)
+            } catch {
+                throw Refusal(description: "\(place) takes an absolute http or https URL: \(error)")
+            }
+        }
+        listen = try text(arguments.listen, .listen).map { text, place in
+            do {
+                return try ListenAddress(text)
+            } catch {
+                throw Refusal(description: "\(place) takes 'HOST:PORT': \(error)")
+            }
+        }
+        mode = try text(arguments.mode?.rawValue, .mode).map { text, place in
+            guard let mode = Serve.Mode(rawValue: text) else {
+                let known = Serve.Mode.allCases.map(\.rawValue).joined(separator: ", ")
+                throw Refusal(description: "\(place) takes one of \(known), and '\(text)' is none.")
+            }
+            return mode.offlineMode
+        }
+        threads = try text(arguments.threads.map { "\($0)" }, .threads).map { text, place in
+            guard let number = Int(text), (1...1024).contains(number) else {
+                throw Refusal(description: "\(place) takes a number from 1 to 1024, and '\(text)' is none.")
+            }
+            return number
+        }
+    }
+}
+
+/// The variables of the environment that say what options say.
+enum ServeVariable: String, CaseIterable, CustomStringConvertible {
+    case config = "HOLDFAST_CONFIG"
+    case origin = "HOLDFAST_ORIGIN"
+    case listen = "HOLDFAST_LISTEN"
+    case store = "HOLDFAST_STORE"
+    case mode = "HOLDFAST_MODE"
+    case threads = "HOLDFAST_THREADS"
+
+    /// The option, without its dashes.
+    var description: String { rawValue.dropFirst("HOLDFAST_".count).lowercased() }
+
+    /// `nil` where it is not set; one that is empty is not set either, as where files of containers list them all.
+    func value(in environment: [String: String]) -> String? {
+        environment[rawValue].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    static var help: String {
+        allCases.map { "  \($0.rawValue.padding(to: 18))as --\($0)" }.joined(separator: "\n")
+    }
+}
+
+extension String {
+    fileprivate func padding(to length: Int) -> String { self + String(repeating: " ", count: max(1, length - count)) }
+}

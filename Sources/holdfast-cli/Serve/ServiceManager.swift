@@ -1,0 +1,65 @@
+import Foundation
+
+/// Whoever started this process and wants to know how it fares, by `sd_notify(3)`: systemd, for units of `Type=notify`.
+///
+/// Where nobody asks, in `NOTIFY_SOCKET`, nothing is sent; where it cannot be sent, that is nobody's loss.
+struct ServiceManager: Sendable {
+    /// What there is to tell.
+    enum Notice {
+        /// Connections are accepted, under the configuration that was read last.
+        case ready
+        case reloading
+        case stopping
+    }
+
+    private let path: String?
+
+    init(environment: [String: String] = ProcessInfo.processInfo.environment) {
+        path = environment["NOTIFY_SOCKET"].flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
+    }
+
+    func notify(_ notice: Notice) {
+        switch notice {
+        case .ready: send("READY=1")
+        case .reloading:
+            // systemd pairs it with the READY=1 behind it by this clock.
+            let instant = monotonicNanoseconds() / 1000
+            send("RELOADING=1\nMONOTONIC_USEC=\(instant)")
+        case .stopping: send("STOPPING=1")
+        }
+    }
+
+    private func send(_ text: String) {
+        guard let path else { return }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        // An abstract name begins with NUL and has no end mark.
+        var name = Array(path.utf8)
+        if name.first == UInt8(ascii: "@") { name[0] = 0 }
+        let capacity = MemoryLayout.size(ofValue: address.sun_path)
+        guard name.count < capacity else { return }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
+        let length = socklen_t(MemoryLayout<sockaddr_un>.size - capacity + name.count)
+        #if canImport(Glibc)
+            let kind = Int32(SOCK_DGRAM.rawValue)
+        #else
+            let kind = SOCK_DGRAM
+        #endif
+        let descriptor = socket(AF_UNIX, kind, 0)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        let octets = Array(text.utf8)
+        _ = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                sendto(descriptor, octets, octets.count, 0, $0, length)
+            }
+        }
+    }
+}
+
+/// Nanoseconds of `CLOCK_MONOTONIC`.
+private func monotonicNanoseconds() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+}

@@ -1,0 +1,223 @@
+import Foundation
+import SampleOrigin
+import Testing
+
+@Suite("holdfast serve, told by signals", .timeLimit(.minutes(3)))
+struct HoldfastReloadTests {
+    private func withFile(_ body: (URL) async throws -> Void) async throws {
+        try await TemporaryFolder.with { try await body($0.appendingPathComponent("holdfast.yaml")) }
+    }
+
+    private func write(_ text: String, _ file: URL) throws { try Data(text.utf8).write(to: file) }
+
+    private func file(_ origin: RunningOrigin, _ more: String = "", listen: String = "127.0.0.1:0") -> String {
+        """
+        version: 1
+        listen: \(listen)
+        store: {path: a.store, memory: 1 MiB}
+        routes: [{origin: "\(origin.baseURL)"}]
+        \(more)
+        """
+    }
+
+    private static let fresh = "rules: [{match: {url: /respond}, freshness: {lifetime: 5 m}}]"
+
+    @Test func connectionsAndRequestsOutliveAReloadAndTheNextRequestSeesIt() async throws {
+        try await SampleOrigin.withOrigin { one in
+            try await SampleOrigin.withOrigin { two in
+                try await withFile { path in
+                    try write(file(one), path)
+                    let ending = try await RunningServer.with(["--config", path.path]) { server in
+                        let kept = try server.connect()
+                        kept.get("/respond?body=first")
+                        let first = await kept.read(until: "first")
+                        #expect(first.hasPrefix("HTTP/1.1 200 "))
+                        kept.get("/respond?body=first")
+                        #expect(await !kept.read(until: "first").contains("; hit"), "nothing makes it fresh")
+                        let busy = try server.connect()
+                        busy.get("/gated/door?before=7&after=5000")
+                        await one.gate("door").waitForArrivals(1)
+
+                        try write(file(two, Self.fresh), path)
+                        server.signal(SIGHUP)
+                        #expect(await server.log.line(containing: "Configuration taken up").contains("rules=1"))
+
+                        kept.get("/respond?body=second")
+                        let second = await kept.read(until: "second")
+                        #expect(second.contains("Cache-Status: holdfast; fwd=uri-miss; stored"))
+                        #expect(one.requestCount(path: "/respond") == 2 && two.requestCount(path: "/respond") == 1)
+                        kept.get("/respond?body=second")
+                        #expect(await kept.read(until: "second").contains("Cache-Status: holdfast; hit; ttl="))
+                        one.gate("door").open()
+                        busy.send("GET /respond?body=third HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                        let both = await busy.readToEnd()
+                        let head = try #require(both.range(of: "\r\n\r\n")?.upperBound)
+                        let next = try #require(both.range(of: "HTTP/1.1 200 ", range: head..<both.endIndex))
+                        #expect(both[head..<next.lowerBound].utf8.count > 0 && both.contains("Content-Length: 5007"))
+                        #expect(both.hasSuffix("third") && two.requestCount(path: "/respond") == 2)
+                        server.signal(SIGTERM)
+                    }
+                    #expect(ending.status == 0 && !ending.wasKilled)
+                }
+            }
+        }
+    }
+
+    @Test func aFileWithAnythingWrongChangesNothing() async throws {
+        try await SampleOrigin.withOrigin { origin in
+            try await withFile { path in
+                try write(file(origin, Self.fresh), path)
+                let ending = try await RunningServer.with(["--config", path.path]) { server in
+                    try write(file(origin, "mode: offline\nlimits: {connections: none}"), path)
+                    server.signal(SIGHUP)
+                    let refused = await server.log.line(containing: "Configuration refused")
+                    #expect(refused.contains("error") && refused.contains("holdfast.yaml:6"))
+                    #expect(refused.contains("limits.connections") && refused.contains("'none'"))
+                    let kept = try server.connect()
+                    kept.get("/respond?body=online")
+                    #expect(await kept.read(until: "online").contains("stored"), "the mode or the rules have changed")
+
+                    try FileManager.default.removeItem(at: path)
+                    server.signal(SIGHUP)
+                    #expect(await server.log.line(containing: "Configuration refused").contains("holdfast.yaml"))
+                    kept.get("/respond?body=online")
+                    #expect(await kept.read(until: "online").contains("holdfast; hit"))
+                    server.signal(SIGINT)
+                }
+                #expect(ending.status == 0 && !ending.wasKilled)
+            }
+        }
+    }
+
+    @Test func whatCannotChangeIsSaidAndKept() async throws {
+        try await SampleOrigin.withOrigin { origin in
+            try await withFile { path in
+                try write(file(origin), path)
+                _ = try await RunningServer.with(["--config", path.path, "--mode", "online"]) { server in
+                    let changed = file(origin, "mode: offline", listen: "127.0.0.1:1")
+                        .replacing("a.store, memory: 1 MiB", with: "b.store, memory: 2 MiB")
+                    try write(changed, path)
+                    server.signal(SIGHUP)
+                    for (setting, wanted) in [
+                        ("listen", "127.0.0.1:1"), ("store.path", "b.store"), ("store.memory", "2 MiB"),
+                    ] {
+                        let line = await server.log.line(containing: "Setting stays")
+                        #expect(line.contains("warning") && line.contains(setting) && line.contains(wanted))
+                    }
+                    // The command line goes before the file, then as at the start.
+                    #expect(await server.log.line(containing: "Configuration taken up").contains("mode=online"))
+                    let kept = try server.connect()
+                    kept.get("/respond?body=here")
+                    #expect(await kept.read(until: "here").hasPrefix("HTTP/1.1 200 "))
+                    server.signal(SIGTERM)
+                }
+                let folder = path.deletingLastPathComponent()
+                #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).contains("b.store") == false)
+            }
+        }
+    }
+
+    @Test func theFirstSignalLetsRequestsFinish() async throws {
+        try await SampleOrigin.withOrigin { origin in
+            try await TemporaryFolder.with { folder in
+                let arguments = ["--origin", origin.baseURL, "--listen", "127.0.0.1:0", "--store", folder.path + "/a"]
+                let ending = try await RunningServer.with(arguments) { server in
+                    let idle = try server.connect()
+                    idle.get("/respond?body=idle")
+                    _ = await idle.read(until: "idle")
+                    let busy = try server.connect()
+                    busy.get("/gated/door?before=7&after=5000")
+                    await origin.gate("door").waitForArrivals(1)
+                    server.signal(SIGTERM)
+                    #expect(await idle.readToEnd() == "")
+                    origin.gate("door").open()
+                    let whole = await busy.readToEnd()
+                    let head = try #require(whole.range(of: "\r\n\r\n")?.upperBound)
+                    #expect(whole.hasPrefix("HTTP/1.1 200 ") && !whole[head...].isEmpty)
+                    #expect(whole.contains("Content-Length: 5007\r\n"))
+                }
+                #expect(ending.status == 0 && !ending.wasKilled)
+            }
+        }
+    }
+
+    @Test func theSecondSignalEndsAtOnce() async throws {
+        try await SampleOrigin.withOrigin { origin in
+            try await TemporaryFolder.with { folder in
+                let arguments = ["--origin", origin.baseURL, "--listen", "127.0.0.1:0", "--store", folder.path + "/a"]
+                let ending = try await RunningServer.with(arguments) { server in
+                    let busy = try server.connect()
+                    busy.get("/gated/door")
+                    await origin.gate("door").waitForArrivals(1)
+                    server.signal(SIGTERM)
+                    #expect(await server.log.line(containing: "a second signal").contains("SIGTERM"))
+                    server.signal(SIGINT)
+                    _ = await busy.readToEnd()
+                }
+                #expect(ending.status == 128 + SIGINT)
+                origin.gate("door").open()
+            }
+        }
+    }
+
+    @Test func aServiceManagerIsToldWhatHappens() async throws {
+        try await TemporaryFolder.with { folder in
+            let socket = try NotifySocket(path: "/tmp/holdfast-\(UUID().uuidString.prefix(8))")
+            let arguments = [
+                "--origin", "http://127.0.0.1:1", "--listen", "127.0.0.1:0", "--store", folder.path + "/a",
+            ]
+            let ending = try await RunningServer.with(arguments, environment: ["NOTIFY_SOCKET": socket.path]) { server in
+                #expect(await socket.next() == "READY=1")
+                server.signal(SIGHUP)
+                #expect(await socket.next().wholeMatch(of: /RELOADING=1\nMONOTONIC_USEC=\d+/) != nil)
+                #expect(await socket.next() == "READY=1")
+                server.signal(SIGTERM)
+                #expect(await socket.next() == "STOPPING=1")
+            }
+            #expect(ending.status == 0)
+        }
+    }
+}
+
+/// Where a service manager listens for what its services tell.
+private final class NotifySocket: Sendable {
+    let path: String
+    private let descriptor: Int32
+
+    init(path: String) throws {
+        #if canImport(Darwin)
+            let kind = SOCK_DGRAM
+        #else
+            let kind = Int32(SOCK_DGRAM.rawValue)
+        #endif
+        self.path = path
+        descriptor = socket(AF_UNIX, kind, 0)
+        try #require(descriptor >= 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+        let isBound = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+            }
+        }
+        try #require(isBound)
+    }
+
+    deinit {
+        close(descriptor)
+        unlink(path)
+    }
+
+    /// The next datagram.
+    func next() async -> String {
+        let descriptor = descriptor
+        return await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                var octets = [UInt8](repeating: 0, count: 4096)
+                let count = recv(descriptor, &octets, octets.count, 0)
+                continuation.resume(returning: String(decoding: octets.prefix(max(0, count)), as: UTF8.self))
+            }
+        }
+    }
+}

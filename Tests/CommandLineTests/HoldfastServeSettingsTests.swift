@@ -1,0 +1,101 @@
+import Foundation
+import SampleOrigin
+import Testing
+
+@Suite("What holdfast serve is told, and where", .timeLimit(.minutes(3)))
+struct HoldfastServeSettingsTests {
+    private static let holdfast = Tool("holdfast")
+
+    private func withFile(_ text: String, _ body: (String, String) async throws -> Void) async throws {
+        try await TemporaryFolder.with { folder in
+            let file = folder.appendingPathComponent("holdfast.yaml")
+            try Data(text.utf8).write(to: file)
+            try await body(file.path, folder.path)
+        }
+    }
+
+    @Test func theCommandLineGoesBeforeTheEnvironmentAndThatBeforeTheFile() async throws {
+        try await SampleOrigin.withOrigin { one in
+            try await SampleOrigin.withOrigin { two in
+                let text = """
+                    version: 1
+                    listen: 127.0.0.1:0
+                    mode: offline
+                    threads: 1
+                    store: {path: of-the-file}
+                    routes: [{origin: "http://127.0.0.1:1"}]
+                    """
+                try await withFile(text) { file, folder in
+                    var environment = ["HOLDFAST_CONFIG": file, "HOLDFAST_ORIGIN": "", "HOLDFAST_THREADS": "2"]
+                    func answer(_ arguments: [String]) async throws -> String {
+                        var answer = ""
+                        let ending = try await RunningServer.with(arguments, environment: environment) { server in
+                            answer = try await ServerProcess.get("/respond?body=\(arguments.count)", at: server.port)
+                            server.signal(SIGTERM)
+                        }
+                        #expect(ending.status == 0)
+                        return answer
+                    }
+                    let ofFile = try await answer([])
+                    #expect(ofFile.hasPrefix("HTTP/1.1 504 ") && ofFile.contains("offline-miss"))
+                    environment["HOLDFAST_ORIGIN"] = one.baseURL
+                    environment["HOLDFAST_MODE"] = "online"
+                    environment["HOLDFAST_STORE"] = folder + "/of-the-environment"
+                    #expect(try await answer([]).hasSuffix("0") && one.requestCount == 1)
+                    let flags = ["--origin", two.baseURL, "--store", folder + "/of-the-command-line"]
+                    #expect(try await answer(flags).hasSuffix("4") && two.requestCount == 1 && one.requestCount == 1)
+                    let stores = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+                    #expect(
+                        stores == ["holdfast.yaml", "of-the-command-line", "of-the-environment", "of-the-file"]
+                    )
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("HOLDFAST_THREADS", "0", "from 1 to 1024"), ("HOLDFAST_THREADS", "two", "from 1 to 1024"),
+        ("HOLDFAST_MODE", "sometimes", "online, automatic, preferStored, offline"),
+        ("HOLDFAST_LISTEN", "here", "HOST:PORT"), ("HOLDFAST_ORIGIN", "ftp://a.example", "http or https"),
+    ])
+    func aWrongVariableIsNamed(variable: String, value: String, allowed: String) async throws {
+        let environment = ["HOLDFAST_ORIGIN": "http://127.0.0.1:1", "HOLDFAST_STORE": "nowhere/store"]
+            .merging([variable: value]) { $1 }
+        let outcome = try await Self.holdfast.run(arguments: ["serve"], environment: environment)
+        #expect(outcome.status == 1 && outcome.text == "")
+        #expect(outcome.error.contains("'\(variable)' in the environment"))
+        #expect(outcome.error.contains("'\(value)'") && outcome.error.contains(allowed))
+    }
+
+    @Test(arguments: [
+        ("--threads", "0", "from 1 to 1024"), ("--listen", "here", "HOST:PORT"),
+        ("--origin", "ftp://a.example", "http or https"), ("--mode", "sometimes", "preferStored"),
+    ])
+    func aWrongOptionIsNamed(option: String, value: String, allowed: String) async throws {
+        let environment = ["HOLDFAST_ORIGIN": "http://127.0.0.1:1", "HOLDFAST_STORE": "nowhere/store"]
+        let outcome = try await Self.holdfast.run(arguments: ["serve", option, value], environment: environment)
+        #expect(outcome.status == 64 && outcome.text == "")
+        #expect(outcome.error.contains(option) && outcome.error.contains(value) && outcome.error.contains(allowed))
+    }
+
+    @Test(arguments: [
+        ("threads: 0", "threads", "1 to 1024"), ("clients: {trusted: [10.0.0.1/8]}", "clients.trusted", "10.0.0.0/8"),
+        ("clients: {cache-status: nobody}", "clients.cache-status", "everyone or trusted"),
+        ("limits: {connections-per-client: 0}", "limits.connections-per-client", "from 1"),
+    ])
+    func aWrongLineIsNamed(line: String, setting: String, allowed: String) async throws {
+        let text = "version: 1\nstore: {path: a.store}\nroutes: [{origin: 'http://127.0.0.1:1'}]\n\(line)\n"
+        try await withFile(text) { file, _ in
+            let outcome = try await Self.holdfast.run("serve", "--config", file)
+            #expect(outcome.status == 1 && outcome.text == "")
+            #expect(outcome.error.contains("holdfast.yaml:4: \(setting): ") && outcome.error.contains(allowed))
+        }
+    }
+
+    @Test func theHelpNamesEveryVariable() async throws {
+        let help = try await Self.holdfast.run("serve", "--help").text
+        for name in ["CONFIG", "ORIGIN", "LISTEN", "STORE", "MODE", "THREADS"] {
+            #expect(help.contains("HOLDFAST_\(name) ") && help.contains("as --\(name.lowercased())"))
+        }
+    }
+}
