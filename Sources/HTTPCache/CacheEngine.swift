@@ -105,7 +105,6 @@ public final class CacheEngine: Sendable {
     ///
     /// - Parameter executor: the one that the calling task prefers: what is fetched for this request is sent, and its head looked at, by a task that prefers it, too. What is
     ///   stored of it is so on the pool.
-    @concurrent
     package func respond(to request: CacheRequest, on executor: (any TaskExecutor)?) async throws -> CacheResponse {
         do {
             guard !fills.isClosed else { throw ExchangeError.shutDown(request) }

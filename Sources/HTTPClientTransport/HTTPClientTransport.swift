@@ -81,7 +81,6 @@ public final class HTTPClientTransport: Transport {
     }
 
     /// See ``Transport/send(_:)``.
-    @concurrent
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
         guard let target = TargetURI(request: request.head) else {
             throw TransportError(

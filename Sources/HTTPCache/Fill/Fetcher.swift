@@ -35,7 +35,6 @@ struct Fetcher: Sendable {
     private var origin: Origin { Origin(prepared.target) }
 
     /// - Parameter hasPlace: it is among the origin's requests under way already.
-    @concurrent
     func run(_ fill: Fill, hasPlace: Bool = false) async {
         let origin = origin
         do {

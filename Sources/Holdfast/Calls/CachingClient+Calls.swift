@@ -237,6 +237,7 @@ extension CachingClient {
     /// The engine's answer; where the origin refused the request and a plugin knows what to do about it, the answer to the request made anew.
     ///
     /// - Parameter adjust: does to the request made anew what was done to the first one after it had been prepared.
+    @concurrent
     func respond<Value: Sendable>(
         to request: CacheRequest,
         _ call: Call<Value>,

@@ -21,10 +21,9 @@ struct ContentReading: Sendable {
 
     private static let errorBodyLimit = 1 << 20
 
-    /// Reads a response to its end and makes a value of it.
+    /// Reads a response to its end and makes a value of it, where it is called: off every actor.
     ///
     /// - Throws: ``HoldfastError``, `TransportError`, `BodyStreamError`, or what a step threw.
-    @concurrent
     func read<Value: Sendable>(
         _ response: CacheResponse,
         _ interpret: Call<Value>.Interpret
