@@ -24,5 +24,15 @@ def done(what):
     print(f"    ok  {what}", flush=True)
 
 
+def settled(ask, said):
+    """Asks until nothing is joined that is still being stored: what was read to its end a moment ago may be."""
+    for _ in range(1000):
+        answer = ask()
+        if "collapsed" not in said(answer):
+            return answer
+    print(f"  FAILED: still being stored after 1,000 requests: {said(answer)}", file=sys.stderr)
+    raise SystemExit(1)
+
+
 def digest(body):
     return hashlib.sha256(body).hexdigest()

@@ -5,6 +5,9 @@ set -u
 phase=$1 gateway=$2 memory=$4
 body=$memory/body head=$memory/head
 
+# Stale at once: while there is an origin it is asked each time.
+stale='/respond?field=Cache-Control:max-age%3D0&body=old'
+
 done_() {
     printf '    ok  %s\n' "$1"
 }
@@ -20,6 +23,16 @@ get() {
     rm -f "$head" "$body"
     curl --silent --show-error --max-time 20 --dump-header "$head" --output "$body" "$@" || wrong "curl ended with $?: $*"
     touch "$body"
+}
+
+# settled ARGUMENTS...: the same, until nothing is joined that is still being stored: what was read to its end a moment ago may be.
+settled() {
+    local tries
+    for ((tries = 0; tries < 200; tries++)); do
+        get "$@"
+        grep -iq '^Cache-Status: .*collapsed' "$head" || return 0
+    done
+    wrong 'still being stored after 200 requests'
 }
 
 # status CODE: of the last answer, interim ones left out.
@@ -65,7 +78,7 @@ online() {
     has '^Via: .*holdfast'
     has '^Date: '
     cp "$body" "$memory/bytes"
-    get "$gateway/bytes/100000?seed=1"
+    settled "$gateway/bytes/100000?seed=1"
     status 200
     same "$memory/bytes"
     has '^Cache-Status: holdfast; hit; ttl='
@@ -73,7 +86,12 @@ online() {
     has '^Content-Length: 100000$'
     local tag
     tag=$(tr -d '\r' <"$head" | sed -n 's/^[Ee][Tt]ag: //p')
-    done_ 'GET: a miss, then a hit'
+    get "$gateway$stale"
+    has '^Cache-Status: holdfast; fwd=uri-miss; stored'
+    settled "$gateway$stale"
+    has '^Cache-Status: holdfast; fwd=stale'
+    contains 'old'
+    done_ 'GET: a miss, then a hit; what is stale is asked for again'
 
     get --head "$gateway/bytes/100000?seed=1"
     status 200
@@ -139,7 +157,7 @@ online() {
     lacks '^Content-Encoding: '
     has '^Cache-Status: holdfast; fwd=vary-miss'
     same "$memory/text"
-    get --compressed "$gateway/gzip/80000"
+    settled --compressed "$gateway/gzip/80000"
     has '^Cache-Status: holdfast; hit'
     same "$memory/text"
     done_ 'coded content: each client gets what it can read'
@@ -232,7 +250,11 @@ offline() {
     octets 100
     get --http1.0 "$gateway/bytes/100000?seed=1&chunked=true"
     same "$memory/bytes"
-    done_ 'all that was read is there; HEAD, a range and HTTP/1.0 of it too'
+    get "$gateway$stale"
+    status 200
+    contains 'old'
+    has '^Cache-Status: holdfast; hit; ttl=-?[0-9]+; detail=offline$'
+    done_ 'all that was read is there; HEAD, a range and HTTP/1.0 of it too; what is stale says that it is'
 
     get --max-time 5 "$gateway/never-read"
     status 504

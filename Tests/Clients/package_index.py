@@ -1,6 +1,6 @@
 """A package index as companies have them: pypiserver, on a free port; package_index.py FOLDER.
 
-It says nothing of how long its answers are fresh; like the public index, this one lets its pages be used for ten minutes and its files for good.
+It says nothing of how long its answers are fresh. Here its files are for good, as those of the public index are; its pages are stale at once, so that offline they are what one has an hour later.
 """
 
 import socketserver
@@ -26,7 +26,7 @@ def main():
         def started(status, fields, *rest):
             is_file = environ["PATH_INFO"].startswith("/packages/")
             fields = [field for field in fields if field[0].lower() != "cache-control"]
-            return start(status, [*fields, ("Cache-Control", "max-age=31536000, immutable" if is_file else "max-age=600")], *rest)
+            return start(status, [*fields, ("Cache-Control", "max-age=31536000, immutable" if is_file else "max-age=0")], *rest)
 
         return index(environ, started)
 

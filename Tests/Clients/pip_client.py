@@ -6,7 +6,7 @@ import sys
 import urllib.error
 import urllib.request
 
-from checks import check, done, equal
+from checks import check, done, equal, settled
 
 PACKAGE = "holdfast-sample"
 
@@ -55,10 +55,13 @@ def main():
     equal(installed(target), f"1.4.2 {65 * 20_000}", "the package")
     done(f"pip install {PACKAGE} {phase}")
 
-    status, said = status_of(f"{gateway}/simple/{PACKAGE}/")
+    status, said = settled(lambda: status_of(f"{gateway}/simple/{PACKAGE}/"), lambda answer: answer[1])
     equal(status, 200, "the page")
-    check(said.startswith("holdfast; hit"), said)
-    status, said = status_of(f"{gateway}/packages/holdfast_sample-1.4.2-py3-none-any.whl")
+    if phase == "online":
+        check(said.startswith("holdfast; fwd=stale") and "stored" in said, said)
+    else:
+        check(said.startswith("holdfast; hit") and said.endswith("detail=offline"), said)
+    status, said = settled(lambda: status_of(f"{gateway}/packages/holdfast_sample-1.4.2-py3-none-any.whl"), lambda answer: answer[1])
     equal(status, 200, "the file")
     check(said.startswith("holdfast; hit"), said)
     done("page and file are stored")

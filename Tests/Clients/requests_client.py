@@ -8,13 +8,19 @@ import time
 
 import requests
 
-from checks import check, digest, done, equal
+from checks import check, digest, done, equal, settled
 
 LONG = 20
+# Stale at once: while there is an origin it is asked each time.
+STALE = "/respond?field=Cache-Control:max-age%3D0&body=old"
 
 
 def said(response):
     return response.headers.get("Cache-Status", "")
+
+
+def stored(ask):
+    return settled(ask, said)
 
 
 def remember(memory, name, body):
@@ -33,7 +39,7 @@ def online(gateway, memory):
         first = session.get(feed, params={"userID": "harbour", "page": 1}, timeout=LONG)
         equal(first.status_code, 200, "the feed")
         check("fwd=uri-miss" in said(first) and "stored" in said(first), said(first))
-        second = session.get(feed, params={"userID": "harbour", "page": 1}, timeout=LONG)
+        second = stored(lambda: session.get(feed, params={"userID": "harbour", "page": 1}, timeout=LONG))
         check(said(second).startswith("holdfast; hit; ttl="), said(second))
         equal(second.content, first.content, "the feed's second copy")
         check(int(second.headers["Age"]) >= 0, second.headers)
@@ -59,7 +65,7 @@ def online(gateway, memory):
 
         packed = session.get(f"{gateway}/gzip/100000", timeout=LONG)
         equal((packed.headers["Content-Encoding"], len(packed.content)), ("gzip", 100_000), "gzip")
-        again = session.get(f"{gateway}/gzip/100000", timeout=LONG)
+        again = stored(lambda: session.get(f"{gateway}/gzip/100000", timeout=LONG))
         check(said(again).startswith("holdfast; hit"), said(again))
         equal(again.content, packed.content, "gzip's second copy")
         plain = session.get(f"{gateway}/gzip/100000", headers={"Accept-Encoding": "identity"}, timeout=LONG)
@@ -74,7 +80,7 @@ def online(gateway, memory):
             url = f"{gateway}/bytes/{size}?seed=7&chunked={chunked}"
             bodies = []
             for expected in ("fwd=uri-miss", "hit"):
-                with session.get(url, stream=True, timeout=LONG) as streamed:
+                with stored(lambda: session.get(url, stream=True, timeout=LONG)) as streamed:
                     check(expected in said(streamed), said(streamed))
                     bodies.append(b"".join(streamed.iter_content(65_536)))
             equal([len(body) for body in bodies], [size, size], "streamed octets")
@@ -99,6 +105,9 @@ def online(gateway, memory):
 
         liked = session.post(f"{gateway}/moments/harbour-25/likes", timeout=LONG)
         check(liked.ok, liked.status_code)
+        for expected in ("fwd=uri-miss; stored", "fwd=stale"):
+            stale = stored(lambda: session.get(gateway + STALE, timeout=LONG))
+            check(stale.content == b"old" and expected in said(stale), said(stale))
         missing = session.get(f"{gateway}/status/404?body=none", timeout=LONG)
         equal(missing.status_code, 404, "the origin's own 404")
         moved = session.get(f"{gateway}/redirect?to=/html", timeout=LONG)
@@ -118,7 +127,10 @@ def offline(gateway, memory):
             equal(b"".join(streamed.iter_content(8192)), remembered(memory, "bytes"), "5 MB")
         moved = session.get(f"{gateway}/html", timeout=LONG)
         equal(moved.content, remembered(memory, "html"), "a page")
-        done("all that was read is there")
+        stale = session.get(gateway + STALE, timeout=LONG)
+        equal((stale.status_code, stale.content), (200, b"old"), "what is stale")
+        check(said(stale).startswith("holdfast; hit; ttl=") and said(stale).endswith("detail=offline"), said(stale))
+        done("all that was read is there, and what is stale says that it is")
 
         start = time.monotonic()
         missing = session.get(f"{gateway}/moments", params={"userID": "tides", "page": 1}, timeout=LONG)
