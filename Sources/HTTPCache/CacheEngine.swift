@@ -25,6 +25,10 @@ public final class CacheEngine: Sendable {
     let sleeper: any Clock<Duration>
     let jitter: @Sendable () -> Double
     private let currentMode: Mutex<OfflineMode>
+    /// Whether anybody traces: a span for nobody costs more than a hit.
+    let isTraced = !(InstrumentationSystem.tracer is NoOpTracer)
+    /// Counts the changes of what answers are decided by, besides requests and what is stored.
+    private let settings = Atomic<UInt64>(0)
 
     /// - Parameters:
     ///   - policy: private (a client's own cache) or shared, and the heuristics.
@@ -68,8 +72,17 @@ public final class CacheEngine: Sendable {
     /// How much of the network may be used. A change counts for requests that come in after it; those under way end as they began.
     public var mode: OfflineMode {
         get { currentMode.withLock { $0 } }
-        set { currentMode.withLock { $0 = newValue } }
+        set {
+            currentMode.withLock { $0 = newValue }
+            settingsChanged()
+        }
     }
+
+    /// Ends every ``ResidentHit`` so far: to be called after the rules say something else than before.
+    package func settingsChanged() { settings.add(1, ordering: .releasing) }
+
+    /// The number of the last change of mode or rules.
+    var settingsVersion: UInt64 { settings.load(ordering: .acquiring) }
 
     /// Answers a request.
     ///
@@ -113,6 +126,7 @@ public final class CacheEngine: Sendable {
     public func shutDown() async {
         await origins.close()
         await fills.close()
+        settingsChanged()
     }
 
     /// Fetches under way, those that nobody waits for included.

@@ -42,6 +42,17 @@ struct GatewayService: Sendable {
         }
     }
 
+    /// The answer to a request without content where memory holds it; `nil` for everything else, which is ``answer(_:from:content:to:)``'s.
+    ///
+    /// It waits for nobody: an event loop may call it.
+    func residentAnswer(_ head: RequestHead, from client: String?) -> (hit: ResidentHit, head: HTTPResponse, length: Int64?)? {
+        guard head.method == .get || head.method == .head, !head.hasContent,
+            let request = try? cacheRequest(head, from: client), let hit = engine.residentHit(for: request)
+        else { return nil }
+        let (head, length) = finished(hit.response)
+        return (hit, head, length)
+    }
+
     // MARK: The request
 
     private struct Refused: Error {
@@ -54,6 +65,18 @@ struct GatewayService: Sendable {
         content: BodyStream?,
         _ sink: some ResponseSink
     ) async throws -> CacheRequest {
+        var request = try cacheRequest(head, from: client)
+        request.onInformational = { interim in
+            sink.inform(
+                HTTPResponse(status: interim.status, headerFields: ForwardedFields.ofResponse(interim.headerFields))
+            )
+        }
+        request.body = try await body(of: request.head, content, sink)
+        return request
+    }
+
+    /// The request without its content.
+    private func cacheRequest(_ head: RequestHead, from client: String?) throws -> CacheRequest {
         guard head.target != "*" else { throw Refused(problem: .asterisk) }
         let fields = try forwardedFields(head)
         guard let choice = configuration.routes.choose(authority: head.authority, target: head.target) else {
@@ -88,12 +111,6 @@ struct GatewayService: Sendable {
         if isPreserving, let authority = head.authority {
             request.head.headerFields.append(HTTPField(name: .xForwardedHost, value: authority))
         }
-        request.onInformational = { interim in
-            sink.inform(
-                HTTPResponse(status: interim.status, headerFields: ForwardedFields.ofResponse(interim.headerFields))
-            )
-        }
-        request.body = try await body(of: request.head, content, sink)
         return request
     }
 
@@ -132,13 +149,18 @@ struct GatewayService: Sendable {
     // MARK: The answer
 
     private func send(_ response: CacheResponse, to sink: some ResponseSink) async throws {
-        var head = response.head
-        head.headerFields = ForwardedFields.ofResponse(head.headerFields)
-        complete(&head.headerFields, response.outcome)
-        let length = response.body.length ?? head.headerFields[.contentLength].flatMap { Int64($0) }
+        let (head, length) = finished(response)
         try await sink.start(head, length: length)
         for try await chunk in response.body { try await sink.write(chunk) }
         try await sink.finish()
+    }
+
+    /// The head as clients get it, and the content's length where it is known.
+    private func finished(_ response: CacheResponse) -> (head: HTTPResponse, length: Int64?) {
+        var head = response.head
+        head.headerFields = ForwardedFields.ofResponse(head.headerFields)
+        complete(&head.headerFields, response.outcome)
+        return (head, response.body.length ?? head.headerFields[.contentLength].flatMap { Int64($0) })
     }
 
     private func send(_ problem: Problem, to sink: some ResponseSink) async throws {

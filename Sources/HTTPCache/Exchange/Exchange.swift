@@ -7,7 +7,7 @@ struct Exchange {
     let prepared: PreparedRequest
     let key: CacheKey
     let now: Timestamp
-    private var machine: ExchangeMachine
+    var machine: ExchangeMachine
 
     var request: CacheRequest { prepared.request }
     var policy: CachePolicy { prepared.policy }

@@ -366,12 +366,24 @@ package struct ExchangeMachine: Sendable {
 
     /// Fresh, but for longer than the share of its lifetime that the operator set.
     private func isToBeRefreshed(_ stored: StoredResponse, _ reuse: Reuse) -> Bool {
+        guard let age = eagerRefreshAge(stored, reuse.freshness) else { return false }
+        return Double(reuse.freshness.age.milliseconds) >= age && !policy.isImmutable(stored.head)
+    }
+
+    /// Milliseconds of age from which a stored response is renewed ahead of time; `nil`: not before it is stale.
+    private func eagerRefreshAge(_ stored: StoredResponse, _ freshness: Freshness) -> Double? {
         let share =
             rules.map { $0.settings(for: stored.head.fields).eagerRefresh.resolved(eagerRefresh) } ?? eagerRefresh
-        guard let share, stored.head.explicitExpiry == nil else { return false }
-        let freshness = reuse.freshness
-        return Double(freshness.age.milliseconds) >= Double(freshness.lifetime.milliseconds) * share
-            && !policy.isImmutable(stored.head)
+        guard let share, stored.head.explicitExpiry == nil else { return nil }
+        return Double(freshness.lifetime.milliseconds) * share
+    }
+
+    /// The first age in milliseconds at which a stored response that is fresh does not answer in the same way any more: it is stale, or is to be renewed.
+    func changingAge(_ stored: StoredResponse, _ freshness: Freshness) -> Int64 {
+        let lifetime = freshness.lifetime.milliseconds
+        guard let age = eagerRefreshAge(stored, freshness), !policy.isImmutable(stored.head), age < Double(lifetime)
+        else { return lifetime }
+        return Int64(age.rounded(.up))
     }
 
     /// What renews a stored response that was served, as a request of nobody in particular: without the caller's conditions and ranges.

@@ -19,6 +19,7 @@ struct RunningGateway: Sendable {
     static func with<Value>(
         origin: String,
         mode: OfflineMode = .automatic,
+        hasResidentBodies: Bool = false,
         rules: (any ExchangeRules)? = nil,
         configure: (inout GatewayConfiguration) -> Void = { _ in },
         configureTransport: (inout OriginTransport.Configuration) -> Void = { _ in },
@@ -32,7 +33,7 @@ struct RunningGateway: Sendable {
         transportConfiguration.routes = configuration.routes
         configureTransport(&transportConfiguration)
         let transport = try OriginTransport(configuration: transportConfiguration, group: group, logger: logger)
-        let store = InMemoryResponseStore()
+        let store = InMemoryResponseStore(hasResidentBodies: hasResidentBodies)
         let clock = ManualClock()
         let engine = CacheEngine(
             store: store,
