@@ -91,18 +91,25 @@ public final class CacheEngine: Sendable {
     /// - Throws: ``ExchangeError``, or `CancellationError`.
     @concurrent
     public func respond(to request: CacheRequest) async throws -> CacheResponse {
+        guard let prepared = prepare(request) else {
+            return try await recording(request) { throw ExchangeError.invalidTarget(request) }
+        }
+        return try await respond(to: prepared)
+    }
+
+    /// The same for a request that was prepared already, a moment ago.
+    @concurrent
+    package func respond(to prepared: PreparedRequest) async throws -> CacheResponse {
+        try await recording(prepared.presented) { try await exchange(prepared) }
+    }
+
+    /// Counts, traces and logs an exchange.
+    private func recording(_ request: CacheRequest, _ exchange: () async throws -> CacheResponse) async throws
+        -> CacheResponse
+    {
         do {
             guard !fills.isClosed else { throw ExchangeError.shutDown(request) }
-            let response = try await withSpan("cache exchange") { span in
-                span.attributes["http.request.method"] = request.head.method.rawValue
-                let response = try await exchange(request)
-                // Its text is made for those who read it: this runs for every hit.
-                if span.isRecording {
-                    span.attributes["http.response.status_code"] = response.head.status.code
-                    span.attributes["cache.status"] = response.outcome.cacheStatus()
-                }
-                return response
-            }
+            let response = try await isTraced ? traced(request, exchange) : exchange()
             metrics.record(response)
             logger.debug(
                 "Exchange ended",
@@ -153,10 +160,22 @@ public final class CacheEngine: Sendable {
         store.changes.changes(of: .tag(tag))
     }
 
-    private func exchange(_ request: CacheRequest) async throws -> CacheResponse {
-        guard let prepared = prepare(request) else {
-            throw ExchangeError.invalidTarget(request)
+    private func traced(_ request: CacheRequest, _ exchange: () async throws -> CacheResponse) async throws
+        -> CacheResponse
+    {
+        try await withSpan("cache exchange") { span in
+            span.attributes["http.request.method"] = request.head.method.rawValue
+            let response = try await exchange()
+            // Its text is made for those who read it.
+            if span.isRecording {
+                span.attributes["http.response.status_code"] = response.head.status.code
+                span.attributes["cache.status"] = response.outcome.cacheStatus()
+            }
+            return response
         }
+    }
+
+    private func exchange(_ prepared: PreparedRequest) async throws -> CacheResponse {
         var response: CacheResponse
         if let key = prepared.key {
             var exchange = Exchange(engine: self, prepared: prepared, key: key, now: clock.now())

@@ -168,6 +168,7 @@ public final class GatewayServer: Sendable {
     private func bootstrap(on loop: any EventLoop, isShared: Bool) -> ServerBootstrap {
         let service = service
         let connections = connections
+        let executor = LoopExecutor(loop)
         let hot = NIOLoopBoundBox.makeBoxSendingValue(HotTable(), eventLoop: loop)
         tables.withLock { $0.append((loop, hot)) }
         return ServerBootstrap(group: loop)
@@ -184,7 +185,7 @@ public final class GatewayServer: Sendable {
                         try channel.pipeline.syncOperations.addHandler(BusyHandler(service: service))
                         return
                     }
-                    try channel.pipeline.syncOperations.addHandler(ConnectionHandler(service: service, hot: hot.value))
+                    try channel.pipeline.syncOperations.addHandler(ConnectionHandler(service: service, hot: hot.value, executor: executor))
                 }
             }
     }

@@ -16,12 +16,23 @@ struct GatewayService: Sendable {
     /// - Parameters:
     ///   - client: its IP address.
     ///   - content: as it comes off the connection.
-    func answer(_ head: RequestHead, from client: String?, content: BodyStream?, to sink: some ResponseSink) async {
+    ///   - prepared: what ``prepare(_:from:_:)`` made of it.
+    func answer(
+        _ head: RequestHead,
+        from client: String?,
+        content: BodyStream?,
+        prepared: PreparedRequest? = nil,
+        to sink: some ResponseSink
+    ) async {
         do {
             let response: CacheResponse
             do {
-                let request = try await cacheRequest(head, from: client, content: content, sink)
-                response = try await engine.respond(to: request)
+                if let prepared {
+                    response = try await engine.respond(to: prepared)
+                } else {
+                    let request = try await cacheRequest(head, from: client, content: content, sink)
+                    response = try await engine.respond(to: request)
+                }
             } catch let error as ExchangeError {
                 let problem = error.refusedContent.map { Problem($0) } ?? Problem(error)
                 return try await send(problem, to: sink)
@@ -42,13 +53,18 @@ struct GatewayService: Sendable {
         }
     }
 
-    /// The answer to a request without content where memory holds it; `nil` for everything else, which is ``answer(_:from:content:to:)``'s.
+    /// A request without content, ready for the cache; `nil` where it is refused: ``answer(_:from:content:prepared:to:)`` says why.
+    func prepare(_ head: RequestHead, from client: String?, _ sink: some ResponseSink) -> PreparedRequest? {
+        guard !head.hasContent, let request = try? cacheRequest(head, from: client, sink) else { return nil }
+        return engine.prepare(request)
+    }
+
+    /// The answer to a GET or HEAD where memory holds it; `nil` for everything else, which is ``answer(_:from:content:prepared:to:)``'s.
     ///
     /// It waits for nobody: an event loop may call it.
-    func residentAnswer(_ head: RequestHead, from client: String?) -> (hit: ResidentHit, head: HTTPResponse, length: Int64?)? {
-        guard head.method == .get || head.method == .head, !head.hasContent,
-            let request = try? cacheRequest(head, from: client), let hit = engine.residentHit(for: request)
-        else { return nil }
+    func residentAnswer(_ prepared: PreparedRequest) -> (hit: ResidentHit, head: HTTPResponse, length: Int64?)? {
+        let method = prepared.request.head.method
+        guard method == .get || method == .head, let hit = engine.residentHit(for: prepared) else { return nil }
         let (head, length) = finished(hit.response)
         return (hit, head, length)
     }
@@ -65,18 +81,15 @@ struct GatewayService: Sendable {
         content: BodyStream?,
         _ sink: some ResponseSink
     ) async throws -> CacheRequest {
-        var request = try cacheRequest(head, from: client)
-        request.onInformational = { interim in
-            sink.inform(
-                HTTPResponse(status: interim.status, headerFields: ForwardedFields.ofResponse(interim.headerFields))
-            )
-        }
+        var request = try cacheRequest(head, from: client, sink)
         request.body = try await body(of: request.head, content, sink)
         return request
     }
 
     /// The request without its content.
-    private func cacheRequest(_ head: RequestHead, from client: String?) throws -> CacheRequest {
+    private func cacheRequest(_ head: RequestHead, from client: String?, _ sink: some ResponseSink) throws
+        -> CacheRequest
+    {
         guard head.target != "*" else { throw Refused(problem: .asterisk) }
         let fields = try forwardedFields(head)
         guard let choice = configuration.routes.choose(authority: head.authority, target: head.target) else {
@@ -110,6 +123,12 @@ struct GatewayService: Sendable {
         // A host that is not in the key must not be in the response either, as a link say: it is only told where it is keyed.
         if isPreserving, let authority = head.authority {
             request.head.headerFields.append(HTTPField(name: .xForwardedHost, value: authority))
+        }
+        request.executor = sink.executor
+        request.onInformational = { interim in
+            sink.inform(
+                HTTPResponse(status: interim.status, headerFields: ForwardedFields.ofResponse(interim.headerFields))
+            )
         }
         return request
     }

@@ -9,13 +9,13 @@ extension CacheEngine {
     /// Answers a request from memory, where a fresh stored response is there; `nil` for everything else, which is ``respond(to:)``'s.
     ///
     /// It takes what locks there are for moments and never waits for anybody, so an event loop may call it. Requests with content are not answered here.
-    package func residentHit(for request: CacheRequest) -> ResidentHit? {
-        guard request.body == nil, !request.ignoresStored, !options.usesNoVarySearch, !fills.isClosed else { return nil }
-        // Before everything that is decided by it.
-        let settings = settingsVersion
-        guard let prepared = prepare(request), let key = prepared.key else { return nil }
+    package func residentHit(for prepared: PreparedRequest) -> ResidentHit? {
+        let request = prepared.request
+        guard let key = prepared.key, request.body == nil, !request.ignoresStored, !options.usesNoVarySearch,
+            !fills.isClosed
+        else { return nil }
         var exchange = Exchange(engine: self, prepared: prepared, key: key, now: clock.now())
-        guard let hit = exchange.resident(settings) else { return nil }
+        guard let hit = exchange.resident() else { return nil }
         record(hit.response.head.status.code, request.head.method) { hit.response.outcome.cacheStatus() }
         return hit
     }
@@ -58,9 +58,7 @@ extension CacheEngine {
 
 extension Exchange {
     /// See ``CacheEngine/residentHit(for:)``.
-    ///
-    /// - Parameter settings: the engine's ``CacheEngine/settingsVersion``, from before the request was prepared.
-    fileprivate mutating func resident(_ settings: UInt64) -> ResidentHit? {
+    fileprivate mutating func resident() -> ResidentHit? {
         // Before the lookup, so that what happens after it is noticed.
         let sequence = engine.store.invalidationSequence
         var found: [(key: CacheKey, responses: [StoredResponse])] = []
@@ -93,7 +91,7 @@ extension Exchange {
         return ResidentHit(
             response: response,
             content: content,
-            conditions: conditions(serve, found, sequence, settings)
+            conditions: conditions(serve, found, sequence)
         )
     }
 
@@ -101,8 +99,7 @@ extension Exchange {
     private func conditions(
         _ serve: ExchangeMachine.Serve,
         _ found: [(key: CacheKey, responses: [StoredResponse])],
-        _ sequence: InvalidationSequence,
-        _ settings: UInt64
+        _ sequence: InvalidationSequence
     ) -> ResidentHit.Conditions? {
         let fields = request.head.headerFields
         let (stored, freshness) = (serve.stored, serve.freshness)
@@ -113,7 +110,7 @@ extension Exchange {
         return ResidentHit.Conditions(
             found: found,
             sequence: sequence,
-            settings: settings,
+            settings: prepared.settingsVersion,
             since: now,
             responseTime: stored.head.responseTime,
             initialAge: freshness.age.correctedInitialAge,

@@ -138,7 +138,7 @@ struct Exchange {
             fence: fence,
             storedSuccess: stored
         )
-        fill.start { await fetcher.run($0, hasPlace: true) }
+        fill.start(on: request.executor) { await fetcher.run($0, hasPlace: true) }
     }
 
     // MARK: Fetching
@@ -159,7 +159,7 @@ struct Exchange {
         case .lead(let fill):
             // The answer ends the probing, and must not end itself with it.
             if request.isProbe { fill.keepGoing() }
-            fill.start { await fetcher.run($0) }
+            fill.start(on: request.executor) { await fetcher.run($0) }
             return try await answer(of: fill, fetcher, isCollapsed: false)
         case .joined(let fill):
             return try await answer(of: fill, fetcher, isCollapsed: true)
@@ -171,7 +171,7 @@ struct Exchange {
             throw ExchangeError.shutDown(request)
         }
         if request.isProbe { fill.keepGoing() }
-        fill.start { await fetcher.run($0) }
+        fill.start(on: request.executor) { await fetcher.run($0) }
         return try await answer(of: fill, fetcher, isCollapsed: false)
     }
 

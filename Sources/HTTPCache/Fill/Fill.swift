@@ -76,8 +76,10 @@ final class Fill: Sendable {
     }
 
     /// Runs the fetch in a task of its own, which no caller's cancellation reaches.
-    func start(_ fetch: @escaping @Sendable (Fill) async -> Void) {
-        let task = Task { await fetch(self) }
+    ///
+    /// - Parameter executor: where it runs; see ``CacheRequest/executor``.
+    func start(on executor: (any TaskExecutor)? = nil, _ fetch: @escaping @Sendable (Fill) async -> Void) {
+        let task = Task(executorPreference: executor) { await fetch(self) }
         let isCancelled = state.withLock { state in
             state.task = task
             return state.isCancelled

@@ -14,18 +14,16 @@ extension CacheEngine {
         async throws -> TransportResponse
     {
         do {
-            let response = try await withSpan("HTTP \(request.head.method)", ofKind: .client) { span in
-                span.attributes["http.request.method"] = request.head.method.rawValue
-                span.attributes["server.address"] = origin.host
-                span.attributes["server.port"] = Int(origin.port)
-                let response: TransportResponse
-                do { response = try await timed(request, within: prepared.hardTimeout(options)) } catch {
-                    // Here, because a span records what is thrown in it.
-                    throw prepared.request.secrets?.redacted(error, of: request.head) ?? error
-                }
-                span.attributes["http.response.status_code"] = response.head.status.code
-                return response
-            }
+            let response =
+                try await isTraced
+                ? withSpan("HTTP \(request.head.method)", ofKind: .client) { span in
+                    span.attributes["http.request.method"] = request.head.method.rawValue
+                    span.attributes["server.address"] = origin.host
+                    span.attributes["server.port"] = Int(origin.port)
+                    let response = try await redactingErrors(request, for: prepared)
+                    span.attributes["http.response.status_code"] = response.head.status.code
+                    return response
+                } : redactingErrors(request, for: prepared)
             if origins.answered(origin) {
                 logger.notice("Origin answers again", metadata: ["origin": "\(origin)"])
             }
@@ -36,6 +34,17 @@ extension CacheEngine {
                 note(error, of: origin, probe: isProbed ? prepared.presented : nil)
             }
             throw error
+        }
+    }
+
+    /// What is thrown names no secrets: within the span already, because that records it.
+    private func redactingErrors(_ request: TransportRequest, for prepared: PreparedRequest) async throws
+        -> TransportResponse
+    {
+        do {
+            return try await timed(request, within: prepared.hardTimeout(options))
+        } catch {
+            throw prepared.request.secrets?.redacted(error, of: request.head) ?? error
         }
     }
 
@@ -70,6 +79,11 @@ extension CacheEngine {
     /// Sends a request that must have its response's head within the hard timeout.
     private func timed(_ request: TransportRequest, within limit: Duration?) async throws -> TransportResponse {
         guard let limit else { return try await transport.send(request) }
+        if transport.keepsTimeouts {
+            var request = request
+            request.headTimeout = limit
+            return try await transport.send(request)
+        }
         let (transport, sleeper) = (transport, sleeper)
         return try await withThrowingTaskGroup(of: TransportResponse?.self) { group in
             group.addTask { try await transport.send(request) }

@@ -40,8 +40,12 @@ final class ConnectionHandler: ChannelInboundHandler {
     private let times: ClientTimes
     /// The loop's answers from memory.
     private let hot: HotTable
+    /// Where exchanges run.
+    private let executor: LoopExecutor
     private var machine: ConnectionMachine
     private var context: ChannelHandlerContext?
+    /// The client's IP address.
+    private lazy var client = context?.remoteAddress?.ipAddress
     private var task: Task<Void, Never>?
     private var request: RequestHead?
     private var delimiting: Delimiting?
@@ -53,6 +57,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private let writeDeadline = Deadline()
     /// Octets were written and not flushed.
     private var isUnflushed = false
+    private var isFlushScheduled = false
     /// The channel hands over what it has read: what is written is flushed when that is done.
     private var isReading = false
     private var isProceeding = false
@@ -64,7 +69,8 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// Tells the present exchange from those before it, whose tasks may still be about.
     private var number: UInt64 = 0
 
-    init(service: GatewayService, hot: HotTable) {
+    init(service: GatewayService, hot: HotTable, executor: LoopExecutor) {
+        self.executor = executor
         self.service = service
         self.hot = hot
         self.times = ClientTimes(service.configuration.timeouts)
@@ -235,10 +241,8 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     /// Answers from memory without a task of its own.
-    private func answerResident(_ head: RequestHead) -> Bool {
-        guard let context,
-            let answer = service.residentAnswer(head, from: context.remoteAddress?.ipAddress)
-        else { return false }
+    private func answerResident(_ head: RequestHead, _ prepared: PreparedRequest) -> Bool {
+        guard let answer = service.residentAnswer(prepared) else { return false }
         let octets = announce(answer.head, length: answer.length)
         if let present, hot.isSeenAgain(hash: present.hash), head.minorVersion > 0, machine.isKeptAlive,
             let again = HotAnswer(
@@ -274,11 +278,12 @@ final class ConnectionHandler: ChannelInboundHandler {
         number += 1
         request = head
         delimiting = nil
-        if !head.hasContent, answerResident(head) { return }
-        let link = ExchangeLink(handler: self, number: number, eventLoop: context.eventLoop)
-        let client = context.remoteAddress?.ipAddress
-        let service = service
-        task = Task { await service.answer(head, from: client, content: link.content(of: head), to: link) }
+        let link = ExchangeLink(handler: self, number: number, eventLoop: context.eventLoop, executor: executor)
+                let service = service
+        let client = client
+        let prepared = service.prepare(head, from: client, link)
+        if let prepared, answerResident(head, prepared) { return }
+        task = Task(executorPreference: executor) { await service.answer(head, from: client, content: link.content(of: head), prepared: prepared, to: link) }
     }
 
     /// A refusal is answered here and not by the service: there is no request to have an exchange about.
@@ -330,7 +335,8 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     /// Writes the head with the fields that delimit what follows. RFC 9112 §6
     func start(_ head: HTTPResponse, length: Int64?) {
-        writeAndFlush(announce(head, length: length))
+        put(announce(head, length: length))
+        flushSoon()
     }
 
     /// The octets of the present answer's head.
@@ -386,13 +392,18 @@ final class ConnectionHandler: ChannelInboundHandler {
                 return context?.eventLoop.makeFailedFuture(CancellationError())
             }
             delimiting = .length(rest: rest - Int64(octets.readableBytes))
-            if octets.readableBytes > 0 { writeAndFlush(octets) }
+            if octets.readableBytes > 0 { put(octets) }
         case .chunked:
-            if octets.readableBytes > 0 { writeAndFlush(.chunk(octets)) }
+            if octets.readableBytes > 0 { put(.chunk(octets)) }
         case .close:
-            writeAndFlush(octets)
+            put(octets)
         }
-        guard let context, !context.channel.isWritable, context.channel.isActive else { return nil }
+        guard let context, !context.channel.isWritable else {
+            flushSoon()
+            return nil
+        }
+        flush()
+        guard !context.channel.isWritable, context.channel.isActive else { return nil }
         if let writability { return writability.futureResult }
         let promise = context.eventLoop.makePromise(of: Void.self)
         writability = promise
@@ -408,7 +419,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     func finish() {
         switch delimiting {
         case .length(let rest) where rest > 0: return abort()
-        case .chunked: writeAndFlush(.lastChunk)
+        case .chunked: put(.lastChunk)
         case .length, .nothing, .close, nil: break
         }
         task = nil
@@ -424,6 +435,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// Ends the connection so that the client cannot take what it got for the whole. RFC 9112 §8
     func abort() {
         guard let context else { return }
+        flush()
         if case .close = delimiting {
             // Where the end of the connection is the end of the content, only a reset says that it is not.
             _ = (context.channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
@@ -439,6 +451,16 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func put(_ octets: ByteBuffer) {
         isUnflushed = true
         context?.write(wrapOutboundOut(octets), promise: nil)
+    }
+
+    /// Flushes when the loop's present round is over: what comes until then goes with it, the end of the answer often.
+    private func flushSoon() {
+        guard isUnflushed, !isReading, !isFlushScheduled, let context else { return }
+        isFlushScheduled = true
+        context.eventLoop.assumeIsolated().execute {
+            self.isFlushScheduled = false
+            self.flush()
+        }
     }
 
     private func flush() {

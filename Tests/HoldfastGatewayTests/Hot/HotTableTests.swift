@@ -40,7 +40,8 @@ struct HotTableTests {
         let writer = try #require(try await store.beginWrite(draft, fence: store.invalidationSequence))
         try await writer.append(ByteBuffer(repeating: 0x78, count: octets))
         _ = try await writer.finish()
-        let hit = try #require(engine.residentHit(for: request))
+        let prepared = try #require(engine.prepare(request))
+        let hit = try #require(engine.residentHit(for: prepared))
         let octets = ByteBuffer(string: "GET \(path) HTTP/1.1\r\nHost: a.example\r\n\r\n")
         return try #require(
             HotAnswer(

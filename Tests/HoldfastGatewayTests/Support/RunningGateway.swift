@@ -21,6 +21,7 @@ struct RunningGateway: Sendable {
         mode: OfflineMode = .automatic,
         hasResidentBodies: Bool = false,
         rules: (any ExchangeRules)? = nil,
+        wrapping wrap: (InMemoryResponseStore) -> any ResponseStore = { $0 },
         configure: (inout GatewayConfiguration) -> Void = { _ in },
         configureTransport: (inout OriginTransport.Configuration) -> Void = { _ in },
         _ body: (RunningGateway) async throws -> Value
@@ -36,7 +37,7 @@ struct RunningGateway: Sendable {
         let store = InMemoryResponseStore(hasResidentBodies: hasResidentBodies)
         let clock = ManualClock()
         let engine = CacheEngine(
-            store: store,
+            store: wrap(store),
             transport: transport,
             policy: CachePolicy(kind: .shared),
             credentialSecret: Array(repeating: 7, count: 32),
