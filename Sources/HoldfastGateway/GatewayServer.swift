@@ -185,7 +185,9 @@ public final class GatewayServer: Sendable {
                         try channel.pipeline.syncOperations.addHandler(BusyHandler(service: service))
                         return
                     }
-                    try channel.pipeline.syncOperations.addHandler(ConnectionHandler(service: service, hot: hot.value, executor: executor))
+                    try channel.pipeline.syncOperations.addHandler(
+                        ConnectionHandler(service: service, hot: hot.value, executor: executor)
+                    )
                 }
             }
     }

@@ -103,7 +103,8 @@ extension Exchange {
     ) -> ResidentHit.Conditions? {
         let fields = request.head.headerFields
         let (stored, freshness) = (serve.stored, serve.freshness)
-        guard !fields.contains(.cacheControl), !fields.contains(where: { $0.name.canonicalName == "pragma" }), !request.hasRareParts,
+        guard !fields.contains(.cacheControl), !fields.contains(where: { $0.name.canonicalName == "pragma" }),
+            !request.hasRareParts,
             stored.head.explicitExpiry == nil, freshness.lifetime.milliseconds <= ResidentHit.Conditions.lifetimeLimit,
             prepared.settings(for: stored.head.fields)?.responseFields.mayTouchTime != true
         else { return nil }

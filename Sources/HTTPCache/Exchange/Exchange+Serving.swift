@@ -109,7 +109,8 @@ extension Exchange {
 
     private func open(_ stored: StoredResponse, _ range: Range<Int64>?) async -> BodyStream? {
         if range == nil, let body = stored.content?.body { return BodyStream(body) }
-        let body = await engine.recovering("openBody") { try await engine.store.openBody(of: stored, range: range) } ?? nil
+        let body =
+            await engine.recovering("openBody") { try await engine.store.openBody(of: stored, range: range) } ?? nil
         return request.executor == nil ? body : body?.readAwayFromLoops
     }
 

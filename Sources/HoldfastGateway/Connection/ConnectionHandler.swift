@@ -279,11 +279,13 @@ final class ConnectionHandler: ChannelInboundHandler {
         request = head
         delimiting = nil
         let link = ExchangeLink(handler: self, number: number, eventLoop: context.eventLoop, executor: executor)
-                let service = service
+        let service = service
         let client = client
         let prepared = service.prepare(head, from: client, link)
         if let prepared, answerResident(head, prepared) { return }
-        task = Task(executorPreference: executor) { await service.answer(head, from: client, content: link.content(of: head), prepared: prepared, to: link) }
+        task = Task(executorPreference: executor) {
+            await service.answer(head, from: client, content: link.content(of: head), prepared: prepared, to: link)
+        }
     }
 
     /// A refusal is answered here and not by the service: there is no request to have an exchange about.

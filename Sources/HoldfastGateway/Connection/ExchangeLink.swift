@@ -69,7 +69,8 @@ struct ExchangeLink: ResponseSink {
     }
 
     /// Does something at once where this runs on the loop already, as an exchange does that nothing has led away.
-    private func onLoop<Value: Sendable>(_ body: @escaping @Sendable (ConnectionHandler) -> Value) async throws -> Value {
+    private func onLoop<Value: Sendable>(_ body: @escaping @Sendable (ConnectionHandler) -> Value) async throws -> Value
+    {
         if eventLoop.inEventLoop { return try present(body) }
         return try await eventLoop.submit { try present(body) }.get()
     }

@@ -71,7 +71,10 @@ final class HotAnswer {
         if isContentInline { octets.writeImmutableBuffer(content) }
         // Both numbers stay the same from and to these ages.
         ages =
-            max(seconds * 1000, conditions.lifetime - (rest / 1000 * 1000 + 999))..<min(
+            max(
+                seconds * 1000,
+                conditions.lifetime - (rest / 1000 * 1000 + 999)
+            )..<min(
                 (seconds + 1) * 1000,
                 conditions.lifetime - rest / 1000 * 1000 + 1
             )

@@ -196,7 +196,10 @@ struct HotAnswerTests {
 
     private static let kept: [(name: String, fields: String, request: String)] = [
         ("plain", "", ""),
-        ("a date of the origin's", "Date: Thu, 01 Jan 2026 00:00:00 GMT\r\nLast-Modified: Thu, 01 Jan 2026 00:00:00 GMT\r\n", ""),
+        (
+            "a date of the origin's",
+            "Date: Thu, 01 Jan 2026 00:00:00 GMT\r\nLast-Modified: Thu, 01 Jan 2026 00:00:00 GMT\r\n", ""
+        ),
         ("an age", "Age: 7\r\n", ""),
         ("two ages in another case", "age: 7\r\nAGE: 8\r\n", ""),
         ("other caches", "Cache-Status: other; hit; ttl=5\r\nVia: 1.1 other\r\n", ""),
@@ -265,7 +268,9 @@ struct HotAnswerTests {
         }
     }
 
-    @Test("A head in pieces is answered when it is whole", arguments: [1, 7, 20]) func takesPieces(size: Int) async throws {
+    @Test("A head in pieces is answered when it is whole", arguments: [1, 7, 20]) func takesPieces(size: Int)
+        async throws
+    {
         try await RawOrigin.with([.ok("kept", fields: Self.fresh)]) { origin in
             try await RunningGateway.with(origin: origin.url, hasResidentBodies: true) { gateway in
                 try await RawClient.with(port: gateway.port) { client in

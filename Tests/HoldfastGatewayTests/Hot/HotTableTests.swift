@@ -98,7 +98,8 @@ struct HeadEndTests {
         "Is after the first empty line, wherever that is",
         arguments: [
             ("", nil), ("GET / HTTP/1.1\r\nHost: a\r\n", nil), ("\r\n\r\n", 4), ("a\r\n\r\n", 5), ("ab\r\n\r\nx", 6),
-            ("abc\r\n\r\n", 7), ("abcd\r\n\r\n\r\n", 8), ("a\n\nb\r\r\n\r\n", 9), ("\r\n\r", nil), ("a\r\n\rb\r\n\r\n", 9),
+            ("abc\r\n\r\n", 7), ("abcd\r\n\r\n\r\n", 8), ("a\n\nb\r\r\n\r\n", 9), ("\r\n\r", nil),
+            ("a\r\n\rb\r\n\r\n", 9),
             ("a\n\r\n", nil),
         ] as [(String, Int?)]
     )
