@@ -26,6 +26,10 @@ public final class CacheEngine: Sendable {
     let jitter: @Sendable () -> Double
     private let currentMode: Mutex<OfflineMode>
     private let currentSettings: Mutex<EngineSettings>
+    /// Whether anybody traces: a span for nobody costs more than a hit.
+    let isTraced = !(InstrumentationSystem.tracer is NoOpTracer)
+    /// Counts the changes of what answers are decided by, besides requests and what is stored.
+    private let changes = Atomic<UInt64>(0)
 
     /// - Parameters:
     ///   - policy: private (a client's own cache) or shared, and the heuristics.
@@ -56,7 +60,7 @@ public final class CacheEngine: Sendable {
         self.policy = policy
         self.partitions = CredentialPartition(secret: credentialSecret)
         self.currentMode = Mutex(mode)
-        self.currentSettings = Mutex(EngineSettings(options: options, rules: rules, number: 0))
+        self.currentSettings = Mutex(EngineSettings(options: options, rules: rules))
         self.origins = OriginRegistry(options: options)
         self.throttle = FailureThrottle(duration: options.failureThrottle)
         self.clock = clock
@@ -69,14 +73,14 @@ public final class CacheEngine: Sendable {
     /// How much of the network may be used. A change counts for requests that come in after it; those under way end as they began.
     public var mode: OfflineMode {
         get { currentMode.withLock { $0 } }
-        set { currentMode.withLock { $0 = newValue } }
+        set {
+            currentMode.withLock { $0 = newValue }
+            settingsChanged()
+        }
     }
 
     var options: EngineOptions { settings.options }
     var rules: (any ExchangeRules)? { settings.rules }
-
-    /// Grows with every ``reconfigure(options:rules:)``: what was decided under another number may be decided otherwise now.
-    package var settingsNumber: UInt64 { settings.number }
 
     private var settings: EngineSettings { currentSettings.withLock { $0 } }
 
@@ -86,10 +90,17 @@ public final class CacheEngine: Sendable {
     /// from now on.
     public func reconfigure(options: EngineOptions, rules: (any ExchangeRules)?) {
         precondition(options.inFlightLimit > 0, "'inFlightLimit' is at least 1, or no request could be sent.")
-        currentSettings.withLock { $0 = EngineSettings(options: options, rules: rules, number: $0.number + 1) }
+        currentSettings.withLock { $0 = EngineSettings(options: options, rules: rules) }
         origins.reconfigure(options)
         throttle.reconfigure(duration: options.failureThrottle)
+        settingsChanged()
     }
+
+    /// Ends every ``ResidentHit`` so far: to be called after something else than before decides about answers.
+    package func settingsChanged() { changes.add(1, ordering: .releasing) }
+
+    /// Grows with every change of mode, options or rules: what was decided under another number may be decided otherwise now.
+    package var settingsVersion: UInt64 { changes.load(ordering: .acquiring) }
 
     /// Answers a request.
     ///
@@ -98,23 +109,33 @@ public final class CacheEngine: Sendable {
     /// - Throws: ``ExchangeError``, or `CancellationError`.
     @concurrent
     public func respond(to request: CacheRequest) async throws -> CacheResponse {
-        try await respond(to: request, on: nil)
+        guard let prepared = prepare(request) else {
+            return try await recording(request) { throw ExchangeError.invalidTarget(request) }
+        }
+        return try await respond(to: prepared)
     }
 
-    /// Answers a request, as ``respond(to:)`` does.
-    ///
-    /// - Parameter executor: the one that the calling task prefers: what is fetched for this request is sent, and its head looked at, by a task that prefers it, too. What is
-    ///   stored of it is so on the pool.
-    package func respond(to request: CacheRequest, on executor: (any TaskExecutor)?) async throws -> CacheResponse {
+    /// The same for a request that was prepared already, a moment ago.
+    @concurrent
+    package func respond(to prepared: PreparedRequest) async throws -> CacheResponse {
+        try await recording(prepared.presented) { try await exchange(prepared) }
+    }
+
+    /// Counts, traces and logs an exchange.
+    private func recording(_ request: CacheRequest, _ exchange: () async throws -> CacheResponse) async throws
+        -> CacheResponse
+    {
         do {
             guard !fills.isClosed else { throw ExchangeError.shutDown(request) }
-            let response = try await withSpan("cache exchange") { span in
-                if span.isRecording { span.attributes["http.request.method"] = request.head.method.rawValue }
-                let response = try await exchange(request, on: executor)
-                describe(request, response, in: span)
-                return response
-            }
-            record(request, response)
+            let response = try await isTraced ? traced(request, exchange) : exchange()
+            metrics.record(response)
+            logger.debug(
+                "Exchange ended",
+                metadata: [
+                    "http.method": "\(request.head.method)", "http.status": "\(response.head.status.code)",
+                    "cache.status": "\(response.outcome.cacheStatus())",
+                ]
+            )
             return response
         } catch {
             metrics.record(error)
@@ -126,45 +147,12 @@ public final class CacheEngine: Sendable {
         }
     }
 
-    /// The answer, where it is in memory and nothing has to be waited for; `nil` where it is not, or what is asked for is more than the whole of it: ``respond(to:)`` has it then.
-    ///
-    /// It runs where it is called, and takes some microseconds.
-    package func respondAtOnce(to request: CacheRequest) -> CacheResponse? {
-        guard !options.usesNoVarySearch, !fills.isClosed, let prepared = prepare(request), let key = prepared.key else {
-            return nil
-        }
-        var exchange = Exchange(engine: self, prepared: prepared, key: key, now: clock.now())
-        guard var response = exchange.residentAnswer() else { return nil }
-        if let rules = prepared.rules { rules.edit(&response) }
-        withSpan("cache exchange") { describe(request, response, in: $0) }
-        record(request, response)
-        return response
-    }
-
-    private func describe(_ request: CacheRequest, _ response: CacheResponse, in span: any Span) {
-        // Its text is made for those who read it: this runs for every hit.
-        guard span.isRecording else { return }
-        span.attributes["http.request.method"] = request.head.method.rawValue
-        span.attributes["http.response.status_code"] = response.head.status.code
-        span.attributes["cache.status"] = response.outcome.cacheStatus()
-    }
-
-    private func record(_ request: CacheRequest, _ response: CacheResponse) {
-        metrics.record(response)
-        logger.debug(
-            "Exchange ended",
-            metadata: [
-                "http.method": "\(request.head.method)", "http.status": "\(response.head.status.code)",
-                "cache.status": "\(response.outcome.cacheStatus())",
-            ]
-        )
-    }
-
     /// Ends every fetch that is under way and takes no more. Returns when the last has ended.
     public func shutDown() async {
         await origins.close()
         await fills.close()
         deadlines.close()
+        settingsChanged()
     }
 
     /// Fetches under way, those that nobody waits for included.
@@ -191,13 +179,25 @@ public final class CacheEngine: Sendable {
         store.changes.changes(of: .tag(tag))
     }
 
-    private func exchange(_ request: CacheRequest, on executor: (any TaskExecutor)?) async throws -> CacheResponse {
-        guard let prepared = prepare(request) else {
-            throw ExchangeError.invalidTarget(request)
+    private func traced(_ request: CacheRequest, _ exchange: () async throws -> CacheResponse) async throws
+        -> CacheResponse
+    {
+        try await withSpan("cache exchange") { span in
+            span.attributes["http.request.method"] = request.head.method.rawValue
+            let response = try await exchange()
+            // Its text is made for those who read it.
+            if span.isRecording {
+                span.attributes["http.response.status_code"] = response.head.status.code
+                span.attributes["cache.status"] = response.outcome.cacheStatus()
+            }
+            return response
         }
+    }
+
+    private func exchange(_ prepared: PreparedRequest) async throws -> CacheResponse {
         var response: CacheResponse
         if let key = prepared.key {
-            var exchange = Exchange(engine: self, prepared: prepared, key: key, now: clock.now(), executor: executor)
+            var exchange = Exchange(engine: self, prepared: prepared, key: key, now: clock.now())
             response = try await exchange.run()
         } else {
             response = try await forward(prepared)

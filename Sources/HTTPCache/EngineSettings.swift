@@ -2,12 +2,9 @@
 final class EngineSettings: Sendable {
     let options: EngineOptions
     let rules: (any ExchangeRules)?
-    /// How many were there before.
-    let number: UInt64
 
-    init(options: EngineOptions, rules: (any ExchangeRules)?, number: UInt64) {
+    init(options: EngineOptions, rules: (any ExchangeRules)?) {
         self.options = options
         self.rules = rules
-        self.number = number
     }
 }

@@ -5,6 +5,14 @@ import NIOPosix
 public import ServiceLifecycle
 import Synchronization
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// A gateway: an HTTP/1.1 server that answers from the cache, or from the origin through it.
 ///
 /// ```swift
@@ -30,7 +38,7 @@ public final class GatewayServer: Service {
     private enum State {
         case initial
         case starting
-        case running(any Channel)
+        case running([any Channel])
         case stopped
     }
 
@@ -38,6 +46,8 @@ public final class GatewayServer: Service {
     private let group: any EventLoopGroup
     private let connections: ConnectionRegistry
     private let state = Mutex(State.initial)
+    /// Each loop's answers from memory.
+    private let tables = Mutex<[(loop: any EventLoop, table: NIOLoopBoundBox<HotTable>)]>([])
 
     /// - Parameters:
     ///   - engine: with a shared policy, and a transport that reaches the routes' origins: an ``OriginTransport`` that is told the same routes.
@@ -66,35 +76,79 @@ public final class GatewayServer: Service {
             return true
         }
         guard isFirst else { throw CancellationError() }
-        let configuration = service.configuration
-        let channel: any Channel
+        let channels: [any Channel]
         do {
-            channel = try await bootstrap().bind(host: configuration.host, port: configuration.port).get()
+            channels = try await listen()
         } catch {
             state.withLock { $0 = .stopped }
             throw error
         }
         let isWanted = state.withLock { state in
             guard case .starting = state else { return false }
-            state = .running(channel)
+            state = .running(channels)
             return true
         }
-        guard isWanted, let address = channel.localAddress, let host = address.ipAddress, let port = address.port else {
-            try? await channel.close()
+        guard isWanted, let address = channels.first?.localAddress, let host = address.ipAddress,
+            let port = address.port
+        else {
+            for channel in channels { try? await channel.close() }
             throw CancellationError()
         }
         return Address(host: host, port: port)
     }
 
+    /// One listener on each loop, all of one address: the system spreads connections over them, and each connection stays where it was accepted.
+    private func listen() async throws -> [any Channel] {
+        let configuration = service.configuration
+        let loops = Array(group.makeIterator())
+        let isShared = loops.count > 1
+        var channels: [any Channel] = []
+        var port = configuration.port
+        do {
+            // An address that is shared would be shared with another process, too, without a word.
+            if isShared, port != 0 { try await reserve(configuration.host, port, on: loops[0]) }
+            for loop in loops {
+                let channel = try await bootstrap(on: loop, isShared: isShared)
+                    .bind(host: configuration.host, port: port).get()
+                channels.append(channel)
+                port = channel.localAddress?.port ?? port
+            }
+            return channels
+        } catch {
+            for channel in channels { try? await channel.close() }
+            throw error
+        }
+    }
+
+    /// Whether the address is anybody's.
+    ///
+    /// - Throws: what the system says when it is.
+    private func reserve(_ host: String, _ port: Int, on loop: any EventLoop) async throws {
+        let channel = try await ServerBootstrap(group: loop)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelOption(.autoRead, value: false)
+            .bind(host: host, port: port).get()
+        try await channel.close()
+    }
+
     /// Takes no more connections, lets what is under way finish for the configured time, and returns when all connections are closed.
     public func stop() async {
-        let listener = state.withLock { state -> (any Channel)? in
+        let listeners = state.withLock { state -> [any Channel] in
             defer { state = .stopped }
-            if case .running(let channel) = state { return channel }
-            return nil
+            if case .running(let channels) = state { return channels }
+            return []
         }
-        try? await listener?.close()
+        for listener in listeners { try? await listener.close() }
         await connections.drain(within: service.configuration.timeouts.draining, on: group.any())
+    }
+
+    /// Requests that the loops answered from their tables so far.
+    func hotAnswerCount() async -> Int {
+        var count = 0
+        for (loop, table) in tables.withLock({ $0 }) {
+            count += (try? await loop.submit { table.value.answerCount }.get()) ?? 0
+        }
+        return count
     }
 
     /// Takes another configuration for the requests that come from now on: routes, limits, what is told and to whom. No connection is closed.
@@ -123,13 +177,18 @@ public final class GatewayServer: Service {
         await stop()
     }
 
-    private func bootstrap() -> ServerBootstrap {
+    /// - Parameter isShared: other loops listen on the same address.
+    private func bootstrap(on loop: any EventLoop, isShared: Bool) -> ServerBootstrap {
         let service = service
         let connections = connections
-        return ServerBootstrap(group: group)
+        let executor = LoopExecutor(loop)
+        let hot = NIOLoopBoundBox.makeBoxSendingValue(HotTable(), eventLoop: loop)
+        tables.withLock { $0.append((loop, hot)) }
+        return ServerBootstrap(group: loop)
             .serverChannelOption(.backlog, value: 1024)
             // A port that was named may have connections of an earlier process in TIME_WAIT; a free one is to be nobody's.
             .serverChannelOption(.socketOption(.so_reuseaddr), value: service.configuration.port == 0 ? 0 : 1)
+            .serverChannelOption(.socketOption(NIOBSDSocket.Option(rawValue: SO_REUSEPORT)), value: isShared ? 1 : 0)
             .childChannelOption(.autoRead, value: false)
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
@@ -140,7 +199,9 @@ public final class GatewayServer: Service {
                             BusyHandler(service: service, excess: excess, connections: connections)
                         )
                     }
-                    try channel.pipeline.syncOperations.addHandler(ConnectionHandler(service: service))
+                    try channel.pipeline.syncOperations.addHandler(
+                        ConnectionHandler(service: service, hot: hot.value, executor: executor)
+                    )
                 }
             }
     }

@@ -21,25 +21,36 @@ struct GatewayService: Sendable {
     /// What counts now; a request takes it once.
     var configuration: GatewayConfiguration { live.current }
 
-    /// See ``LiveConfiguration/number``.
-    var configurationNumber: UInt64 { live.number }
-
     /// See ``LiveConfiguration/change(to:)``.
-    func reconfigure(_ configuration: GatewayConfiguration) { live.change(to: configuration) }
+    func reconfigure(_ configuration: GatewayConfiguration) {
+        live.change(to: configuration)
+        engine.settingsChanged()
+    }
 
     /// Answers one request. It returns when the answer is written, or the client has gone.
     ///
     /// - Parameters:
     ///   - client: its IP address.
     ///   - content: as it comes off the connection.
-    func answer(_ head: RequestHead, from client: String?, content: BodyStream?, to sink: some ResponseSink) async {
+    ///   - prepared: what ``prepare(_:from:_:)`` made of it.
+    func answer(
+        _ head: RequestHead,
+        from client: String?,
+        content: BodyStream?,
+        prepared: PreparedRequest? = nil,
+        to sink: some ResponseSink
+    ) async {
         let configuration = configuration
         let answering = Answering(configuration, client)
         do {
             let response: CacheResponse
             do {
-                let request = try await cacheRequest(head, configuration, from: client, content: content, sink)
-                response = try await engine.respond(to: request)
+                if let prepared {
+                    response = try await engine.respond(to: prepared)
+                } else {
+                    let request = try await cacheRequest(head, configuration, from: client, content: content, sink)
+                    response = try await engine.respond(to: request)
+                }
             } catch let error as ExchangeError {
                 let problem = error.refusedContent.map { Problem($0) } ?? Problem(error)
                 return try await send(problem, answering, to: sink)
@@ -60,6 +71,39 @@ struct GatewayService: Sendable {
         }
     }
 
+    /// A request without content, ready for the cache; `nil` where it is refused, or the settings change in this moment: ``answer(_:from:content:prepared:to:)`` says why.
+    func prepare(_ head: RequestHead, from client: String?, _ sink: some ResponseSink) -> PreparedRequest? {
+        // Before the configuration, so that nothing that was made under an earlier one passes for the present one's.
+        let version = engine.settingsVersion
+        guard !head.hasContent, let request = try? cacheRequest(head, configuration, from: client, sink),
+            let prepared = engine.prepare(request), prepared.settingsVersion == version
+        else { return nil }
+        return prepared
+    }
+
+    /// The answer to a GET or HEAD where memory holds it; `nil` for everything else, which is ``answer(_:from:content:prepared:to:)``'s.
+    ///
+    /// It waits for nobody: an event loop may call it.
+    func residentAnswer(_ prepared: PreparedRequest, for client: String?) -> ResidentAnswer? {
+        let configuration = configuration
+        let method = prepared.request.head.method
+        guard method == .get || method == .head, let hit = engine.residentHit(for: prepared) else { return nil }
+        let (head, length) = finished(hit.response, Answering(configuration, client))
+        // What is told to one client only, or chosen by its address, is not written to the next.
+        let selecting = hit.response.stored?.head.fields[values: .vary] ?? []
+        let isForAll =
+            !configuration.hidesCacheStatusDetails && !selecting.contains { $0.lowercased().contains("forwarded") }
+        return ResidentAnswer(hit: hit, head: head, length: length, isForAll: isForAll)
+    }
+
+    struct ResidentAnswer {
+        let hit: ResidentHit
+        let head: HTTPResponse
+        let length: Int64?
+        /// Whether every client is answered so.
+        let isForAll: Bool
+    }
+
     // MARK: The request
 
     private struct Refused: Error {
@@ -73,6 +117,18 @@ struct GatewayService: Sendable {
         content: BodyStream?,
         _ sink: some ResponseSink
     ) async throws -> CacheRequest {
+        var request = try cacheRequest(head, configuration, from: client, sink)
+        request.body = try await body(of: request.head, content, configuration, sink)
+        return request
+    }
+
+    /// The request without its content.
+    private func cacheRequest(
+        _ head: RequestHead,
+        _ configuration: GatewayConfiguration,
+        from client: String?,
+        _ sink: some ResponseSink
+    ) throws -> CacheRequest {
         guard head.target != "*" else { throw Refused(problem: .asterisk) }
         let fields = try forwardedFields(head)
         guard let choice = configuration.routes.choose(authority: head.authority, target: head.target) else {
@@ -106,12 +162,12 @@ struct GatewayService: Sendable {
         if isPreserving, let authority = head.authority {
             request.head.headerFields.append(HTTPField(name: .xForwardedHost, value: authority))
         }
+        request.executor = sink.executor
         request.onInformational = { interim in
             sink.inform(
                 HTTPResponse(status: interim.status, headerFields: ForwardedFields.ofResponse(interim.headerFields))
             )
         }
-        request.body = try await body(of: request.head, content, configuration, sink)
         return request
     }
 
@@ -164,13 +220,18 @@ struct GatewayService: Sendable {
     }
 
     private func send(_ response: CacheResponse, _ answering: Answering, to sink: some ResponseSink) async throws {
-        var head = response.head
-        head.headerFields = ForwardedFields.ofResponse(head.headerFields)
-        complete(&head.headerFields, response.outcome, answering)
-        let length = response.body.length ?? head.headerFields[.contentLength].flatMap { Int64($0) }
+        let (head, length) = finished(response, answering)
         try await sink.start(head, length: length)
         for try await chunk in response.body { try await sink.write(chunk) }
         try await sink.finish()
+    }
+
+    /// The head as clients get it, and the content's length where it is known.
+    private func finished(_ response: CacheResponse, _ answering: Answering) -> (head: HTTPResponse, length: Int64?) {
+        var head = response.head
+        head.headerFields = ForwardedFields.ofResponse(head.headerFields)
+        complete(&head.headerFields, response.outcome, answering)
+        return (head, response.body.length ?? head.headerFields[.contentLength].flatMap { Int64($0) })
     }
 
     private func send(_ problem: Problem, _ answering: Answering, to sink: some ResponseSink) async throws {

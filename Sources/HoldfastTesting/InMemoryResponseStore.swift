@@ -20,8 +20,14 @@ public final class InMemoryResponseStore: ResponseStore {
     /// See `ResponseStore`.
     public let changes = StoreChangeFeed()
 
+    private let hasResidentBodies: Bool
+
     /// An empty store.
-    public init() {}
+    ///
+    /// - Parameter hasResidentBodies: bodies come with what is looked up (``StoredResponse/content``), as they do from a store with a memory tier; otherwise they are opened.
+    public init(hasResidentBodies: Bool = false) {
+        self.hasResidentBodies = hasResidentBodies
+    }
 
     /// See `ResponseStore`.
     public var invalidationSequence: InvalidationSequence {
@@ -72,6 +78,9 @@ public final class InMemoryResponseStore: ResponseStore {
                 var freshened = state.responses[response.key]?.first(where: { $0.id == response.id })
             else { return nil }
             freshened.head = draft.head
+            freshened.content = freshened.content.map {
+                ResidentContent(body: $0.body, freshUntil: draft.freshUntil, derived: $0.derived)
+            }
             state.put(freshened, tags: draft.tags, isPinned: draft.isPinned)
             return freshened
         }
@@ -118,7 +127,8 @@ public final class InMemoryResponseStore: ResponseStore {
                 head: draft.head,
                 bodyID: state.nextID,
                 bodyLength: Int64(body.readableBytes),
-                storedAt: draft.storedAt
+                storedAt: draft.storedAt,
+                content: hasResidentBodies ? ResidentContent(body: body, freshUntil: draft.freshUntil) : nil
             )
             state.nextID += 1
             state.bodies[response.bodyID] = body

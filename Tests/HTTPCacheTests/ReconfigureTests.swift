@@ -17,9 +17,9 @@ import Testing
         fixture.transport.script(EngineFixture.url, .fresh("1"), .fresh("2"), .fresh("3"))
         try await fixture.get()
         #expect(try await fixture.get().response.outcome.isHit)
-        let number = fixture.engine.settingsNumber
+        let number = fixture.engine.settingsVersion
         fixture.engine.reconfigure(options: options(), rules: TestRules { $0.isBypassed = true })
-        #expect(fixture.engine.settingsNumber > number)
+        #expect(fixture.engine.settingsVersion > number)
         let bypassed = try await fixture.get()
         #expect(bypassed.text == "2" && !bypassed.response.outcome.isHit)
         fixture.engine.reconfigure(options: options(), rules: nil)

@@ -187,7 +187,7 @@ struct OriginTests {
                 _ = try await gateway.get("/a")
                 // As when the connection is closed between being taken and being used.
                 let endpoint = OriginEndpoint(isSecure: false, host: "127.0.0.1", port: UInt16(origin.port))
-                let connection = try #require(gateway.transport.pool.take(endpoint))
+                let connection = try #require(gateway.transport.pool.take(endpoint, near: nil))
                 await connection.close()
                 #expect(gateway.transport.pool.keep(connection, endpoint))
                 let response = try await gateway.send("POST / HTTP/1.1\r\nHost: g\r\nContent-Length: 1\r\n\r\nx")

@@ -52,7 +52,7 @@ extension CacheEngine {
         let now = clock.now()
         var done: Set<InvalidationScope> = []
         for scope in scopes where done.insert(scope).inserted {
-            await recovering("invalidate") { try await store.invalidate(scope, keepingForOffline: true, at: now) }
+            await recovering("invalidate") { try await self.store.invalidate(scope, keepingForOffline: true, at: now) }
         }
     }
 
@@ -85,10 +85,16 @@ extension CacheEngine {
     }
 
     /// Does something with the store; when that fails, the fact is counted and logged, and the exchange goes on without it.
+    ///
+    /// - Parameter isInPlace: the executor that the calling task prefers may be kept by it.
     @discardableResult
-    func recovering<Value>(_ operation: StaticString, _ body: () async throws -> Value) async -> Value? {
+    func recovering<Value: Sendable>(
+        _ operation: StaticString,
+        inPlace isInPlace: Bool = false,
+        _ body: @escaping @Sendable () async throws -> Value
+    ) async -> Value? {
         do {
-            return try await body()
+            return try await isInPlace ? body() : awayFromLoops(body)
         } catch {
             metrics.recordStoreFailure()
             logger.warning("Store failed", metadata: ["store.operation": "\(operation)", "error": "\(error)"])

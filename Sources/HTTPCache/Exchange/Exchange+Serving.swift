@@ -7,58 +7,55 @@ extension Exchange {
     /// - Returns: `nil` when the body is gone.
     func serve(_ serve: ExchangeMachine.Serve, isValidated: Bool = false) async -> CacheResponse? {
         let stored = serve.stored
+        let boundary = boundary()
+        let (head, selection) = head(for: serve, isValidated: isValidated, boundary: boundary)
+        var body = BodyStream.empty
+        if let selection, request.head.method != .head {
+            guard let opened = await open(selection, of: stored, boundary: boundary) else { return nil }
+            body = opened
+        }
+        return response(serve, head, body, isValidated: isValidated)
+    }
+
+    /// The head that answers, and what of the body follows; `nil` where nothing does, because the caller has it already.
+    ///
+    /// - Parameter boundary: between the parts, where several are asked for.
+    func head(
+        for serve: ExchangeMachine.Serve,
+        isValidated: Bool = false,
+        boundary: String = ""
+    ) -> (head: HTTPResponse, selection: StoredSelection?) {
+        let stored = serve.stored
         // What was validated for another's request is a stored response to this one.
         let fields = policy.servedFields(
             of: stored.head,
             age: serve.freshness.age,
             isValidated: isValidated && !serve.outcome.isCollapsed
         )
-        var head: HTTPResponse
-        var body = BodyStream.empty
         // Conditions are evaluated before ranges. RFC 9110 §13.2.2
         if policy.isConditional(request.head), policy.isNotModified(stored.head, for: request.head) {
-            head = HTTPResponse(status: .notModified, headerFields: fields)
+            var head = HTTPResponse(status: .notModified, headerFields: fields)
             head.headerFields[.contentLength] = nil
             head.headerFields[.contentRange] = nil
-        } else {
-            let boundary = boundary()
-            let selection = policy.selection(of: stored.head, bodyLength: stored.bodyLength, for: request.head)
-            head = policy.head(
-                for: selection,
-                of: stored.head,
-                servedFields: fields,
-                bodyLength: stored.bodyLength,
-                boundary: boundary
-            )
-            if request.head.method != .head {
-                guard let opened = await open(selection, of: stored, boundary: boundary) else { return nil }
-                body = opened
-            }
+            return (head, nil)
         }
-        return response(head, body, of: serve, isValidated: isValidated)
-    }
-
-    /// The whole representation, where it is in memory; the request is neither conditional nor for a part.
-    func resident(_ serve: ExchangeMachine.Serve) -> CacheResponse? {
-        let stored = serve.stored
-        guard let body = stored.content?.body,
-            case .complete = policy.selection(of: stored.head, bodyLength: stored.bodyLength, for: request.head)
-        else { return nil }
+        let selection = policy.selection(of: stored.head, bodyLength: stored.bodyLength, for: request.head)
         let head = policy.head(
-            for: .complete,
+            for: selection,
             of: stored.head,
-            servedFields: policy.servedFields(of: stored.head, age: serve.freshness.age),
+            servedFields: fields,
             bodyLength: stored.bodyLength,
-            boundary: ""
+            boundary: boundary
         )
-        return response(head, BodyStream(body), of: serve, isValidated: false)
+        return (head, selection)
     }
 
-    private func response(
+    /// What the caller gets.
+    func response(
+        _ serve: ExchangeMachine.Serve,
         _ head: HTTPResponse,
         _ body: BodyStream,
-        of serve: ExchangeMachine.Serve,
-        isValidated: Bool
+        isValidated: Bool = false
     ) -> CacheResponse {
         if let directive = serve.liftedDirective {
             engine.logger.debug(
@@ -111,7 +108,11 @@ extension Exchange {
 
     private func open(_ stored: StoredResponse, _ range: Range<Int64>?) async -> BodyStream? {
         if range == nil, let body = stored.content?.body { return BodyStream(body) }
-        return await engine.recovering("openBody") { try await engine.store.openBody(of: stored, range: range) } ?? nil
+        let body =
+            await engine.recovering("openBody", inPlace: request.mayExecutorBlock) {
+                try await engine.store.openBody(of: stored, range: range)
+            } ?? nil
+        return request.executor == nil || request.mayExecutorBlock ? body : body?.readAwayFromLoops
     }
 
     /// Text that no body has by chance: 104 random bits.

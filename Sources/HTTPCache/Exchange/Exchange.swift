@@ -7,22 +7,13 @@ struct Exchange {
     let prepared: PreparedRequest
     let key: CacheKey
     let now: Timestamp
-    /// Where what is fetched for this exchange runs; `nil` for the pool.
-    let executor: (any TaskExecutor)?
-    private var machine: ExchangeMachine
+    var machine: ExchangeMachine
 
     var request: CacheRequest { prepared.request }
     var policy: CachePolicy { prepared.policy }
     private var selecting: HTTPRequest { prepared.selecting }
 
-    init(
-        engine: CacheEngine,
-        prepared: PreparedRequest,
-        key: CacheKey,
-        now: Timestamp,
-        executor: (any TaskExecutor)? = nil
-    ) {
-        self.executor = executor
+    init(engine: CacheEngine, prepared: PreparedRequest, key: CacheKey, now: Timestamp) {
         self.engine = engine
         self.prepared = prepared
         self.key = key
@@ -74,27 +65,13 @@ struct Exchange {
                         $0.head.status.code < 400 && policy.matchesVariant($0.head, selecting)
                     },
                     knowsStored: isWhole,
-                    storedVariants: found.filter { $0.head.status.code < 400 },
-                    hasOwnExecutor: executor != nil
+                    storedVariants: found.filter { $0.head.status.code < 400 }
                 )
                 if let response = try await self.fetch(with: fetcher, seen: lookups < Self.lookupLimit ? seen : nil) {
                     return response
                 }
             }
         }
-    }
-
-    /// What is in memory, where that answers whole and with nothing to be done after it.
-    mutating func residentAnswer() -> CacheResponse? {
-        guard !request.ignoresStored, request.isCollapsible, request.head.method == .get else { return nil }
-        let shared = prepared.sharedKey(key)
-        guard var found = engine.store.resident(key) else { return nil }
-        if shared != key {
-            guard let others = engine.store.resident(shared) else { return nil }
-            found += forPrincipal(others)
-        }
-        guard case .serve(let serve) = machine.lookedUp(found), !serve.isToBeRefreshed else { return nil }
-        return self.resident(serve)
     }
 
     /// The principal's stored responses, then the shared ones, and whether these are all. Never throws: a store that fails is a store
@@ -113,13 +90,13 @@ struct Exchange {
     }
 
     /// Of the shared ones those that may answer a principal: what is `private` and came to a request of nobody in particular is a guest's, and no user is shown it.
-    private func forPrincipal(_ shared: [StoredResponse]) -> [StoredResponse] {
+    func forPrincipal(_ shared: [StoredResponse]) -> [StoredResponse] {
         shared.contains { policy.isForOneUser($0.head) } ? shared.filter { !policy.isForOneUser($0.head) } : shared
     }
 
     private func lookup(_ key: CacheKey) async -> [StoredResponse]? {
         if let resident = engine.store.resident(key) { return resident }
-        return await engine.recovering("lookup") { try await engine.store.lookup(key) }
+        return await engine.recovering("lookup", inPlace: request.mayExecutorBlock) { try await engine.store.lookup(key) }
     }
 
     // MARK: Origins that are known to fail
@@ -166,7 +143,7 @@ struct Exchange {
             fence: fence,
             storedSuccess: stored
         )
-        fill.start { await fetcher.run($0, hasPlace: true) }
+        fill.start(on: request.executor) { await fetcher.run($0, hasPlace: true) }
     }
 
     // MARK: Fetching
@@ -187,7 +164,7 @@ struct Exchange {
         case .lead(let fill):
             // The answer ends the probing, and must not end itself with it.
             if request.isProbe { fill.keepGoing() }
-            fill.start(on: executor) { await fetcher.run($0) }
+            fill.start(on: request.executor) { await fetcher.run($0) }
             return try await answer(of: fill, fetcher, isCollapsed: false)
         case .joined(let fill):
             return try await answer(of: fill, fetcher, isCollapsed: true)
@@ -199,7 +176,7 @@ struct Exchange {
             throw ExchangeError.shutDown(request)
         }
         if request.isProbe { fill.keepGoing() }
-        fill.start(on: executor) { await fetcher.run($0) }
+        fill.start(on: request.executor) { await fetcher.run($0) }
         return try await answer(of: fill, fetcher, isCollapsed: false)
     }
 

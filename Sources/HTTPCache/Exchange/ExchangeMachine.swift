@@ -37,18 +37,36 @@ package struct ExchangeMachine: Sendable {
         case refuse(ExchangeError)
     }
 
-    private let request: HTTPRequest
-    private let selecting: HTTPRequest
-    private let secrets: RequestSecrets?
+    /// What stays the same, behind one reference: a machine is handed on many times.
+    private final class Subject: Sendable {
+        let request: HTTPRequest
+        let selecting: HTTPRequest
+        let secrets: RequestSecrets?
+        let policy: CachePolicy
+        let rules: RequestRules?
+
+        init(_ request: CacheRequest, selecting: HTTPRequest, policy: CachePolicy, rules: RequestRules?) {
+            self.request = request.head
+            self.selecting = selecting
+            self.secrets = request.secrets
+            self.policy = policy
+            self.rules = rules
+        }
+    }
+
+    private let subject: Subject
+    private var request: HTTPRequest { subject.request }
+    private var selecting: HTTPRequest { subject.selecting }
+    private var secrets: RequestSecrets? { subject.secrets }
+    private var policy: CachePolicy { subject.policy }
+    private var rules: RequestRules? { subject.rules }
     /// Milliseconds.
     private let reuseWithin: Int64?
     /// The caller's, bounded by the mode.
     let preference: CacheRequest.Preference
     let mode: OfflineMode
-    private let policy: CachePolicy
     private let now: Timestamp
     private let eagerRefresh: Double?
-    private let rules: RequestRules?
     private var selected: (stored: StoredResponse, reuse: Reuse)?
 
     /// - Parameters:
@@ -65,16 +83,12 @@ package struct ExchangeMachine: Sendable {
         eagerRefresh: Double? = nil,
         rules: RequestRules? = nil
     ) {
-        self.request = request.head
-        self.selecting = selecting
-        self.secrets = request.secrets
+        subject = Subject(request, selecting: selecting, policy: policy, rules: rules)
         self.reuseWithin = request.reuseWithin?.clampedMilliseconds
         self.preference = Self.bounded(request.preference, by: mode)
         self.mode = mode
-        self.policy = policy
         self.now = now
         self.eagerRefresh = eagerRefresh
-        self.rules = rules
     }
 
     /// The mode bounds the strategy: `offline` leaves only the store, `preferStored` puts it first.
@@ -371,12 +385,24 @@ package struct ExchangeMachine: Sendable {
 
     /// Fresh, but for longer than the share of its lifetime that the operator set.
     private func isToBeRefreshed(_ stored: StoredResponse, _ reuse: Reuse) -> Bool {
+        guard let age = eagerRefreshAge(stored, reuse.freshness) else { return false }
+        return Double(reuse.freshness.age.milliseconds) >= age && !policy.isImmutable(stored.head)
+    }
+
+    /// Milliseconds of age from which a stored response is renewed ahead of time; `nil`: not before it is stale.
+    private func eagerRefreshAge(_ stored: StoredResponse, _ freshness: Freshness) -> Double? {
         let share =
             rules.map { $0.settings(for: stored.head.fields).eagerRefresh.resolved(eagerRefresh) } ?? eagerRefresh
-        guard let share, stored.head.explicitExpiry == nil else { return false }
-        let freshness = reuse.freshness
-        return Double(freshness.age.milliseconds) >= Double(freshness.lifetime.milliseconds) * share
-            && !policy.isImmutable(stored.head)
+        guard let share, stored.head.explicitExpiry == nil else { return nil }
+        return Double(freshness.lifetime.milliseconds) * share
+    }
+
+    /// The first age in milliseconds at which a stored response that is fresh does not answer in the same way any more: it is stale, or is to be renewed.
+    func changingAge(_ stored: StoredResponse, _ freshness: Freshness) -> Int64 {
+        let lifetime = freshness.lifetime.milliseconds
+        guard let age = eagerRefreshAge(stored, freshness), !policy.isImmutable(stored.head), age < Double(lifetime)
+        else { return lifetime }
+        return Int64(age.rounded(.up))
     }
 
     /// What renews a stored response that was served, as a request of nobody in particular: without the caller's conditions and ranges.

@@ -16,8 +16,6 @@ struct Fetcher: Sendable {
     var knowsStored = true
     /// All stored successes for this key.
     var storedVariants: [StoredResponse] = []
-    /// Its task does not run on the pool: what waits for the store is not to keep that executor from others.
-    var hasOwnExecutor = false
 
     private var request: CacheRequest { prepared.request }
     private var selecting: HTTPRequest { prepared.selecting }
@@ -106,24 +104,7 @@ struct Fetcher: Sendable {
             context.hasSecrets = secrets.areIn(request.head, ignoring: prepared.settings?.ignoredFields ?? [])
             context.secretValues = secrets.values(in: request.head)
         }
-        let decision = context.decide(response.head, at: responseTime)
-        guard hasOwnExecutor, decision.concernsStore || request.head.method == .head else {
-            return try await act(on: decision, response, context, responseTime, fill, origin)
-        }
-        try await withTaskExecutorPreference(globalConcurrentExecutor) {
-            try await act(on: decision, response, context, responseTime, fill, origin)
-        }
-    }
-
-    private func act(
-        on decision: FillDecision,
-        _ response: TransportResponse,
-        _ context: FillContext,
-        _ responseTime: Timestamp,
-        _ fill: Fill,
-        _ origin: Origin
-    ) async throws {
-        switch decision {
+        switch context.decide(response.head, at: responseTime) {
         case .freshen(let stored, let head):
             // An answer from before this one must not take the place of what it confirms.
             _ = engine.fills.claimStoring(fill, key, head)

@@ -21,16 +21,6 @@ package enum FillDecision: Sendable {
     case refuse(replacing: StoredResponse)
 }
 
-extension FillDecision {
-    /// Whether something is written.
-    var concernsStore: Bool {
-        switch self {
-        case .freshen, .store, .complete, .combine: true
-        case .confirm, .askAgain, .passThrough, .refuse: false
-        }
-    }
-}
-
 /// What a fill knows of its request.
 package struct FillContext: Sendable {
     /// The request as its caller presented it, without the cache's validators.

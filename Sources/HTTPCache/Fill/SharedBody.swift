@@ -74,8 +74,10 @@ final class SharedBody: Sendable {
 
     private func store(_ chunk: ByteBuffer, in writer: any ResponseWriter) async {
         do {
-            try await writer.append(chunk)
-            let readable = await writer.readableLength
+            let readable = try await awayFromLoops {
+                try await writer.append(chunk)
+                return await writer.readableLength
+            }
             state.withLock { $0.persisted = readable }
         } catch {
             // A failing store never fails a response: the callers go on, and what is on disk already can still be read back.
@@ -157,7 +159,7 @@ final class SharedBody: Sendable {
                 producer?.resume()
                 return chunk
             case .readBack(let writer, let offset):
-                let chunk = try await writer.readBack(from: offset)
+                let chunk = try await awayFromLoops { try await writer.readBack(from: offset) }
                 state.withLock { state in state.advance(id, by: chunk.readableBytes) }?.resume()
                 return chunk
             case .fellBehind: throw BodyStreamError.fellBehind

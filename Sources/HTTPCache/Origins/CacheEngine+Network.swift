@@ -19,20 +19,16 @@ extension CacheEngine {
         by fill: Fill? = nil
     ) async throws -> TransportResponse {
         do {
-            let response = try await withSpan("HTTP \(request.head.method)", ofKind: .client) { span in
-                if span.isRecording {
+            let response =
+                try await isTraced
+                ? withSpan("HTTP \(request.head.method)", ofKind: .client) { span in
                     span.attributes["http.request.method"] = request.head.method.rawValue
                     span.attributes["server.address"] = origin.host
                     span.attributes["server.port"] = Int(origin.port)
-                }
-                let response: TransportResponse
-                do { response = try await timed(request, within: prepared.hardTimeout(options), by: fill) } catch {
-                    // Here, because a span records what is thrown in it.
-                    throw prepared.request.secrets?.redacted(error, of: request.head) ?? error
-                }
-                if span.isRecording { span.attributes["http.response.status_code"] = response.head.status.code }
-                return response
-            }
+                    let response = try await redactingErrors(request, for: prepared, by: fill)
+                    span.attributes["http.response.status_code"] = response.head.status.code
+                    return response
+                } : redactingErrors(request, for: prepared, by: fill)
             if origins.answered(origin) {
                 health.answersAgain(origin)
                 logger.notice("Origin answers again", metadata: ["origin": "\(origin)"])
@@ -44,6 +40,19 @@ extension CacheEngine {
                 note(error, of: origin, probe: isProbed ? prepared.presented : nil)
             }
             throw error
+        }
+    }
+
+    /// What is thrown names no secrets: within the span already, because that records it.
+    private func redactingErrors(
+        _ request: TransportRequest,
+        for prepared: PreparedRequest,
+        by fill: Fill?
+    ) async throws -> TransportResponse {
+        do {
+            return try await timed(request, within: prepared.hardTimeout(options), by: fill)
+        } catch {
+            throw prepared.request.secrets?.redacted(error, of: request.head) ?? error
         }
     }
 
@@ -84,6 +93,11 @@ extension CacheEngine {
         by fill: Fill?
     ) async throws -> TransportResponse {
         guard let limit else { return try await transport.send(request) }
+        if transport.keepsTimeouts {
+            var request = request
+            request.headTimeout = limit
+            return try await transport.send(request)
+        }
         let deadline: UInt64
         let sent: Result<TransportResponse, any Error>
         if let fill {

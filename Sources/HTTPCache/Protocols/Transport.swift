@@ -9,6 +9,14 @@ public protocol Transport: Sendable {
     /// Cancelling the calling task ends the exchange on the wire.
     /// - Throws: ``TransportError`` when no head came; the body's stream throws it when the body broke off.
     func send(_ request: TransportRequest) async throws -> TransportResponse
+
+    /// Whether it keeps ``TransportRequest/headTimeout`` itself; where it does not, the engine sees to it, with a task of its own for each request.
+    var keepsTimeouts: Bool { get }
+}
+
+extension Transport {
+    /// `false`
+    public var keepsTimeouts: Bool { false }
 }
 
 /// A request on its way to an origin server.
@@ -23,6 +31,9 @@ public struct TransportRequest: Sendable {
     public var onInformational: (@Sendable (HTTPResponse) -> Void)?
     /// Of the request that caused this one: ``CacheRequest/context``. For wrappers around a transport; it is not sent.
     public var context: (any Sendable)?
+    /// How long the head of the response may take, connecting included; then `timeout` is thrown. `nil`, and with a transport that does not keep
+    /// timeouts: its own limits alone.
+    public var headTimeout: Duration?
     /// A request; without a body unless told otherwise.
     public init(
         head: HTTPRequest,

@@ -2,7 +2,9 @@ package import HTTPCacheSemantics
 package import HTTPTypes
 
 /// A request after its rules: what is looked up, what is sent, and what was changed for that. Made once for each exchange, by ``CacheEngine/prepare(_:)``.
-package struct PreparedRequest: Sendable {
+///
+/// A class, because it is handed on many times and holds much.
+package final class PreparedRequest: Sendable {
     /// As it came, where it is not as it is looked up.
     private let original: CacheRequest?
     /// As it is looked up and sent. The fields that rules set towards the origin are not in it: they are added when it is sent (``PreparedRequest/sending(_:)``).
@@ -23,6 +25,8 @@ package struct PreparedRequest: Sendable {
     package let selecting: HTTPRequest
     /// How much of the network may be used.
     package let mode: OfflineMode
+    /// ``CacheEngine/settingsVersion`` before all this was decided.
+    package let settingsVersion: UInt64
 
     /// The target that is sent.
     package var target: TargetURI { rewritten?.sent ?? presentedTarget }
@@ -87,6 +91,7 @@ package struct PreparedRequest: Sendable {
         var request = request
         request.head = head
         request.onInformational = nil
+        request.executor = nil
         var original = original
         original?.head.headerFields.removeConditionsAndRanges()
         original?.onInformational = nil
@@ -104,12 +109,12 @@ package struct PreparedRequest: Sendable {
         policy = other.policy
         selecting = other.selecting
         mode = other.mode
+        settingsVersion = other.settingsVersion
     }
-}
 
-extension PreparedRequest {
     /// - Parameter engine: whose rules, partitions, policy and mode count.
     fileprivate init?(_ presented: CacheRequest, _ engine: CacheEngine) {
+        settingsVersion = engine.settingsVersion
         guard let presentedTarget = TargetURI(request: presented.head) else { return nil }
         self.presentedTarget = presentedTarget
         let secrets = presented.secrets

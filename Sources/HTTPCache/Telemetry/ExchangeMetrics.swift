@@ -8,6 +8,8 @@ struct ExchangeMetrics: Sendable {
     }
 
     private let counters: [Ending: Counter]
+    /// The one that is counted most often, without a lookup.
+    private let hits: Counter
     private let storeFailures: Counter
     private let refusedContents: Counter
 
@@ -17,6 +19,7 @@ struct ExchangeMetrics: Sendable {
                 ($0, Counter(label: "holdfast_exchanges_total", dimensions: [("outcome", $0.rawValue)]))
             }
         )
+        hits = counters[.hit] ?? Counter(label: "holdfast_exchanges_total", dimensions: [("outcome", "hit")])
         storeFailures = Counter(label: "holdfast_store_failures_total")
         refusedContents = Counter(label: "holdfast_refused_contents_total")
     }
@@ -46,6 +49,9 @@ struct ExchangeMetrics: Sendable {
         default: counters[.failed]?.increment()
         }
     }
+
+    /// A fresh stored response answered.
+    func recordHit() { hits.increment() }
 
     func recordStoreFailure() { storeFailures.increment() }
 

@@ -45,7 +45,7 @@ extension CachingClient {
         _ request: CacheRequest
     ) async throws -> Delivery<Value>? {
         do {
-            return try await prepared.reading.read(try await engine.respond(to: request, on: call.lane), call.interpret)
+            return try await prepared.reading.read(try await engine.respond(to: request), call.interpret)
         } catch let error as ExchangeError where error.code == .offlineMiss || error.code == .staleForbidden {
             return nil
         } catch {
@@ -244,7 +244,7 @@ extension CachingClient {
         _ prepared: PreparedCall,
         adjust: (inout CacheRequest) -> Void = { _ in }
     ) async throws -> CacheResponse {
-        let response = try await engine.respond(to: request, on: call.lane)
+        let response = try await engine.respond(to: request)
         let plugins = plugins.and(call.options.plugins)
         guard response.source == .network, !plugins.recovering.isEmpty,
             !prepared.reading.acceptedStatuses.contains(response.head.status)
@@ -256,7 +256,7 @@ extension CachingClient {
                 again.preference = request.preference
                 again.ignoresStored = request.ignoresStored
                 adjust(&again)
-                return try await engine.respond(to: again, on: call.lane)
+                return try await engine.respond(to: again)
             }
         } catch {
             if error is CancellationError || error is ExchangeError { throw error }
@@ -311,7 +311,7 @@ extension CachingClient {
         request.body = registering.body
         request.keysContent = registering.keysContent
         request.storage = registering.storage
-        return try await prepared.reading.read(try await engine.respond(to: request, on: call.lane), call.interpret)
+        return try await prepared.reading.read(try await engine.respond(to: request), call.interpret)
     }
 
     /// A second source after the first one's body failed: the store for the network, the network for the store.

@@ -74,6 +74,8 @@ extension CachingClient {
         // What changes something is neither answered from the store nor joined to another's request.
         if !call.usesStore || endpoint.isMutation { request.storage = .never }
         request.reuseWithin = options.reuseWithin
+        request.executor = call.lane
+        request.mayExecutorBlock = true
         let context = CallContext(
             info: info,
             observers: plugins.observing,

@@ -1,3 +1,4 @@
+import HTTPCache
 import HTTPTypes
 import Logging
 import NIOCore
@@ -36,24 +37,43 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     private let service: GatewayService
-    private let configuration: GatewayConfiguration
+    private let times: ClientTimes
+    /// The loop's answers from memory.
+    private let hot: HotTable
+    /// Where exchanges run.
+    private let executor: LoopExecutor
     private var machine: ConnectionMachine
     private var context: ChannelHandlerContext?
+    /// The client's IP address.
+    private lazy var client = context?.remoteAddress?.ipAddress
     private var task: Task<Void, Never>?
     private var request: RequestHead?
     private var delimiting: Delimiting?
     private var content: EventLoopPromise<ByteBuffer?>?
     private var writability: EventLoopPromise<Void>?
     /// For what the client owes, and for what it does not take.
-    private var deadline: Scheduled<Void>?
+    private let deadline = Deadline()
     private var waiting: Waiting?
-    private var writeDeadline: Scheduled<Void>?
+    private let writeDeadline = Deadline()
+    /// Octets were written and not flushed.
+    private var isUnflushed = false
+    private var isFlushScheduled = false
+    /// The channel hands over what it has read: what is written is flushed when that is done.
+    private var isReading = false
+    private var isProceeding = false
+    private var mustProceed = false
+    /// The client does not take its answers: the next request waits.
+    private var isHeldBack = false
+    /// The present request's head, octet for octet, and their hash.
+    private var present: (octets: ByteBuffer, hash: Int)?
     /// Tells the present exchange from those before it, whose tasks may still be about.
     private var number: UInt64 = 0
 
-    init(service: GatewayService) {
+    init(service: GatewayService, hot: HotTable, executor: LoopExecutor) {
+        self.executor = executor
         self.service = service
-        self.configuration = service.configuration
+        self.hot = hot
+        self.times = ClientTimes(service.configuration.timeouts)
         self.machine = ConnectionMachine(
             limits: service.configuration.messageLimits,
             discardLimit: service.configuration.discardedContentLimit
@@ -64,6 +84,8 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        deadline.whenPassed { [unowned self] in if let waiting { passed(waiting) } }
+        writeDeadline.whenPassed { [unowned self] in self.context?.close(promise: nil) }
         if context.channel.isActive { connected() }
     }
 
@@ -78,12 +100,19 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     private func connected() {
-        guard deadline == nil else { return }
-        perform(machine.nextRequest())
+        guard waiting == nil else { return }
+        proceed()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        isReading = true
         perform(machine.received(unwrapInboundIn(data)))
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        isReading = false
+        flush()
+        context.fireChannelReadComplete()
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -95,10 +124,13 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if context.channel.isWritable, let writability {
-            self.writability = nil
-            writeDeadline.take()?.cancel()
-            writability.succeed()
+        if context.channel.isWritable {
+            writeDeadline.stop()
+            writability.take()?.succeed()
+            if isHeldBack {
+                isHeldBack = false
+                proceed()
+            }
         }
         context.fireChannelWritabilityChanged()
     }
@@ -116,7 +148,9 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func ended() {
         machine.closed()
         stopWaiting()
-        writeDeadline.take()?.cancel()
+        deadline.release()
+        writeDeadline.release()
+        isHeldBack = false
         number += 1
         task?.cancel()
         task = nil
@@ -130,6 +164,8 @@ final class ConnectionHandler: ChannelInboundHandler {
         switch action {
         case .none:
             break
+        case .proceed:
+            proceed()
         case .read:
             if machine.isIdle {
                 // A head has one deadline, however many pieces it comes in.
@@ -154,8 +190,10 @@ final class ConnectionHandler: ChannelInboundHandler {
         case .refuse(let refusal):
             refuse(refusal)
         case .linger:
+            flush()
             closeLingering()
         case .close:
+            flush()
             stopWaiting()
             context?.close(promise: nil)
         }
@@ -163,16 +201,91 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     private static let continueHead = ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")
 
+    /// Takes the requests that have come, one after the other, as long as they are answered at once.
+    private func proceed() {
+        mustProceed = true
+        // A request that is answered at once leads here again: it is the loop's next round and not one call deeper.
+        guard !isProceeding else { return }
+        isProceeding = true
+        while mustProceed, !isHeldBack {
+            mustProceed = false
+            present = nil
+            if let head = machine.wholeHead {
+                let hash = HotTable.hash(head)
+                if answerHot(head, hash) {
+                    mustProceed = true
+                    continue
+                }
+                present = (head, hash)
+            }
+            perform(machine.nextRequest())
+        }
+        isProceeding = false
+        if !isReading { flush() }
+    }
+
+    /// Answers a request that was answered before with the same octets, where that holds still.
+    private func answerHot(_ head: ByteBuffer, _ hash: Int) -> Bool {
+        guard let answer = hot.answer(to: head, hash: hash) else { return false }
+        guard let octets = answer.octets(at: service.engine.now, service.engine) else {
+            hot.forget(answer)
+            return false
+        }
+        hot.answerCount += 1
+        stopWaiting()
+        machine.answeredAtOnce(head)
+        put(octets)
+        if let rest = answer.rest { put(rest) }
+        holdBack()
+        return true
+    }
+
+    /// Answers from memory without a task of its own.
+    private func answerResident(_ head: RequestHead, _ prepared: PreparedRequest) -> Bool {
+        guard let answer = service.residentAnswer(prepared, for: client) else { return false }
+        let octets = announce(answer.head, length: answer.length)
+        if answer.isForAll, let present, hot.isSeenAgain(hash: present.hash), head.minorVersion > 0, machine.isKeptAlive,
+            let again = HotAnswer(
+                request: present.octets,
+                hash: present.hash,
+                head: octets,
+                hit: answer.hit,
+                method: head.method
+            )
+        {
+            hot.keep(again)
+        }
+        put(octets)
+        if case .length = delimiting, answer.hit.content.readableBytes > 0 { put(answer.hit.content) }
+        delimiting = .nothing
+        holdBack()
+        finish()
+        return true
+    }
+
+    /// Lets the next request wait where the client does not take what is written.
+    private func holdBack() {
+        guard let context, !context.channel.isWritable else { return }
+        flush()
+        guard !context.channel.isWritable, context.channel.isActive else { return }
+        isHeldBack = true
+        waitForWritability()
+    }
+
     private func begin(_ head: RequestHead) {
         guard let context else { return }
         stopWaiting()
         number += 1
         request = head
         delimiting = nil
-        let link = ExchangeLink(handler: self, number: number, eventLoop: context.eventLoop)
-        let client = context.remoteAddress?.ipAddress
+        let link = ExchangeLink(handler: self, number: number, eventLoop: context.eventLoop, executor: executor)
         let service = service
-        task = Task { await service.answer(head, from: client, content: link.content(of: head), to: link) }
+        let client = client
+        let prepared = service.prepare(head, from: client, link)
+        if let prepared, answerResident(head, prepared) { return }
+        task = Task(executorPreference: executor) {
+            await service.answer(head, from: client, content: link.content(of: head), prepared: prepared, to: link)
+        }
     }
 
     /// A refusal is answered here and not by the service: there is no request to have an exchange about.
@@ -224,6 +337,12 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     /// Writes the head with the fields that delimit what follows. RFC 9112 §6
     func start(_ head: HTTPResponse, length: Int64?) {
+        put(announce(head, length: length))
+        flushSoon()
+    }
+
+    /// The octets of the present answer's head.
+    private func announce(_ head: HTTPResponse, length: Int64?) -> ByteBuffer {
         let minorVersion = request?.minorVersion ?? 1
         var fields = head.headerFields
         let delimiting: Delimiting
@@ -258,7 +377,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             octets.writeField("Connection", "keep-alive")
         }
         octets.writeEndOfHead()
-        writeAndFlush(octets)
+        return octets
     }
 
     /// Set by the head of the present answer, which has announced it.
@@ -275,25 +394,34 @@ final class ConnectionHandler: ChannelInboundHandler {
                 return context?.eventLoop.makeFailedFuture(CancellationError())
             }
             delimiting = .length(rest: rest - Int64(octets.readableBytes))
-            if octets.readableBytes > 0 { writeAndFlush(octets) }
+            if octets.readableBytes > 0 { put(octets) }
         case .chunked:
-            if octets.readableBytes > 0 { writeAndFlush(.chunk(octets)) }
+            if octets.readableBytes > 0 { put(.chunk(octets)) }
         case .close:
-            writeAndFlush(octets)
+            put(octets)
         }
-        guard let context, !context.channel.isWritable, context.channel.isActive else { return nil }
+        guard let context, !context.channel.isWritable else {
+            flushSoon()
+            return nil
+        }
+        flush()
+        guard !context.channel.isWritable, context.channel.isActive else { return nil }
         if let writability { return writability.futureResult }
         let promise = context.eventLoop.makePromise(of: Void.self)
         writability = promise
-        writeDeadline = context.eventLoop.assumeIsolated()
-            .scheduleTask(in: configuration.timeouts.write.timeAmount) { self.context?.close(promise: nil) }
+        waitForWritability()
         return promise.futureResult
+    }
+
+    private func waitForWritability() {
+        guard let context else { return }
+        writeDeadline.set(.now() + times.write, on: context.eventLoop)
     }
 
     func finish() {
         switch delimiting {
         case .length(let rest) where rest > 0: return abort()
-        case .chunked: writeAndFlush(.lastChunk)
+        case .chunked: put(.lastChunk)
         case .length, .nothing, .close, nil: break
         }
         task = nil
@@ -309,6 +437,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// Ends the connection so that the client cannot take what it got for the whole. RFC 9112 §8
     func abort() {
         guard let context else { return }
+        flush()
         if case .close = delimiting {
             // Where the end of the connection is the end of the content, only a reset says that it is not.
             _ = (context.channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
@@ -317,28 +446,48 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     private func writeAndFlush(_ octets: ByteBuffer) {
+        isUnflushed = false
         context?.writeAndFlush(wrapOutboundOut(octets), promise: nil)
+    }
+
+    private func put(_ octets: ByteBuffer) {
+        isUnflushed = true
+        context?.write(wrapOutboundOut(octets), promise: nil)
+    }
+
+    /// Flushes when the loop's present round is over: what comes until then goes with it, the end of the answer often.
+    private func flushSoon() {
+        guard isUnflushed, !isReading, !isFlushScheduled, let context else { return }
+        isFlushScheduled = true
+        context.eventLoop.assumeIsolated().execute {
+            self.isFlushScheduled = false
+            self.flush()
+        }
+    }
+
+    private func flush() {
+        guard isUnflushed else { return }
+        isUnflushed = false
+        context?.flush()
     }
 
     // MARK: Deadlines
 
     private func wait(for waiting: Waiting) {
         guard let context else { return }
-        deadline?.cancel()
         self.waiting = waiting
         let time: TimeAmount =
             switch waiting {
-            case .request: configuration.timeouts.request.timeAmount
-            case .head: configuration.timeouts.head.timeAmount
-            case .content: configuration.timeouts.content.timeAmount
-            case .closing: configuration.timeouts.closing.timeAmount
+            case .request: times.request
+            case .head: times.head
+            case .content: times.content
+            case .closing: times.closing
             }
-        deadline = context.eventLoop.assumeIsolated().scheduleTask(in: time) { self.passed(waiting) }
+        deadline.set(.now() + time, on: context.eventLoop)
     }
 
     private func stopWaiting() {
-        deadline?.cancel()
-        deadline = nil
+        deadline.stop()
         waiting = nil
     }
 

@@ -7,6 +7,8 @@ import NIOCore
 struct ConnectionMachine {
     enum Action {
         case none
+        /// Go on with the next request: see ``nextRequest()``.
+        case proceed
         /// Ask the channel for octets.
         case read
         /// Answer this request.
@@ -82,7 +84,7 @@ struct ConnectionMachine {
         switch state {
         case .idle:
             decoder.append(octets)
-            return nextRequest()
+            return .proceed
         case .exchange(let exchange):
             decoder.append(octets)
             if exchange.isContentWanted { return nextContent() }
@@ -151,6 +153,17 @@ struct ConnectionMachine {
 
     // MARK: Events of the exchange
 
+    /// The octets of the next request's head, where that may be answered at once: all of it is there, and the connection stays open behind it.
+    var wholeHead: ByteBuffer? {
+        guard case .idle = state, !isDraining else { return nil }
+        return decoder.wholeHead
+    }
+
+    /// The request with this head was answered; it had no content, and wanted to be followed by others.
+    mutating func answeredAtOnce(_ head: ByteBuffer) {
+        decoder.skipHead(head)
+    }
+
     /// The next request that was received, if there is one.
     mutating func nextRequest() -> Action {
         guard case .idle = state else { return .none }
@@ -213,7 +226,7 @@ struct ConnectionMachine {
         guard isKeptAlive else { return closing() }
         if exchange.isContentComplete {
             state = .idle
-            return nextRequest()
+            return .proceed
         }
         return discard()
     }
@@ -265,7 +278,7 @@ struct ConnectionMachine {
                     state = .exchange(exchange)
                     guard exchange.isAnswered else { return .none }
                     state = .idle
-                    return nextRequest()
+                    return .proceed
                 }
             }
             if isInputClosed { return giveUp(exchange) }

@@ -9,9 +9,11 @@ struct ExchangeLink: ResponseSink {
     private let handler: NIOLoopBound<ConnectionHandler>
     private let number: UInt64
     private let eventLoop: any EventLoop
+    let executor: any TaskExecutor
 
     /// To be called on the event loop.
-    init(handler: ConnectionHandler, number: UInt64, eventLoop: any EventLoop) {
+    init(handler: ConnectionHandler, number: UInt64, eventLoop: any EventLoop, executor: any TaskExecutor) {
+        self.executor = executor
         self.handler = NIOLoopBound(handler, eventLoop: eventLoop)
         self.number = number
         self.eventLoop = eventLoop
@@ -28,7 +30,8 @@ struct ExchangeLink: ResponseSink {
     }
 
     private func nextContent() async throws -> ByteBuffer? {
-        try await eventLoop.flatSubmit { onLoop { $0.nextContent() } }.get()
+        guard let content = try await onLoop({ $0.nextContent() }) else { throw CancellationError() }
+        return try await content.get()
     }
 
     /// See ``ConnectionMachine/discardContent()``.
@@ -47,27 +50,15 @@ struct ExchangeLink: ResponseSink {
     }
 
     func start(_ head: HTTPResponse, length: Int64?) async throws {
-        try await eventLoop.flatSubmit {
-            onLoop { handler in
-                handler.start(head, length: length)
-                return eventLoop.makeSucceededVoidFuture()
-            }
-        }.get()
+        try await onLoop { $0.start(head, length: length) }
     }
 
     func write(_ content: ByteBuffer) async throws {
-        try await eventLoop.flatSubmit {
-            onLoop { $0.write(content) ?? eventLoop.makeSucceededVoidFuture() }
-        }.get()
+        try await onLoop { $0.write(content) }?.get()
     }
 
     func finish() async throws {
-        try await eventLoop.flatSubmit {
-            onLoop { handler in
-                handler.finish()
-                return eventLoop.makeSucceededVoidFuture()
-            }
-        }.get()
+        try await onLoop { $0.finish() }
     }
 
     func abort() async {
@@ -77,11 +68,16 @@ struct ExchangeLink: ResponseSink {
         }
     }
 
-    private func onLoop<Value>(_ body: (ConnectionHandler) -> EventLoopFuture<Value>?) -> EventLoopFuture<Value> {
+    /// Does something at once where this runs on the loop already, as an exchange does that nothing has led away.
+    private func onLoop<Value: Sendable>(_ body: @escaping @Sendable (ConnectionHandler) -> Value) async throws -> Value
+    {
+        if eventLoop.inEventLoop { return try present(body) }
+        return try await eventLoop.submit { try present(body) }.get()
+    }
+
+    private func present<Value>(_ body: (ConnectionHandler) -> Value) throws -> Value {
         let handler = handler.value
-        guard handler.isPresent(number), let future = body(handler) else {
-            return eventLoop.makeFailedFuture(CancellationError())
-        }
-        return future
+        guard handler.isPresent(number) else { throw CancellationError() }
+        return body(handler)
     }
 }

@@ -3,6 +3,9 @@ import NIOCore
 
 /// The other side of one exchange: where the answer goes. What it looks like on the wire is the connection's business.
 protocol ResponseSink: Sendable {
+    /// Where the exchange runs.
+    var executor: any TaskExecutor { get }
+
     /// An interim response, before the final one. RFC 9110 §15.2
     func inform(_ head: HTTPResponse)
 

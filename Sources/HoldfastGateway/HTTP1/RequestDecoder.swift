@@ -38,6 +38,20 @@ struct RequestDecoder {
     /// Octets received and not decoded yet.
     var undecodedCount: Int { pending.readableBytes }
 
+    /// The next request's head with the empty line that ends it, as long as nothing of it is decoded and all of it is there.
+    var wholeHead: ByteBuffer? {
+        guard case .startLine(_, isAfterEmptyLine: false) = state,
+            let length = pending.readableBytesView.withUnsafeBytes({ HeadEnd.length(of: $0) })
+        else { return nil }
+        return pending.getSlice(at: pending.readerIndex, length: length)
+    }
+
+    /// Passes over a head that ``wholeHead`` showed, of a request without content.
+    mutating func skipHead(_ head: ByteBuffer) {
+        pending.moveReaderIndex(forwardBy: head.readableBytes)
+        state = .startLine(LineCutter(), isAfterEmptyLine: false)
+    }
+
     /// Takes octets; decode them with ``next()``.
     mutating func append(_ octets: ByteBuffer) {
         pending.append(octets)

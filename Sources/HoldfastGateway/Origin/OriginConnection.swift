@@ -9,6 +9,8 @@ import Synchronization
 struct OriginConnection: Sendable, Equatable {
     private let handler: NIOLoopBound<OriginConnectionHandler>
     private let channel: any Channel
+    /// Where it is served.
+    let eventLoop: any EventLoop
 
     private static let numbers = Atomic<UInt64>(0)
 
@@ -18,6 +20,7 @@ struct OriginConnection: Sendable, Equatable {
     init(handler: OriginConnectionHandler, channel: any Channel) {
         self.handler = NIOLoopBound(handler, eventLoop: channel.eventLoop)
         self.channel = channel
+        eventLoop = channel.eventLoop
     }
 
     static func == (lhs: Self, rhs: Self) -> Bool { lhs.channel === rhs.channel }
@@ -30,7 +33,8 @@ struct OriginConnection: Sendable, Equatable {
         _ request: OriginRequest,
         onInterim: (@Sendable (HTTPResponse) -> Void)?
     ) async throws -> EventLoopFuture<ResponseHead> {
-        try await channel.eventLoop.submit {
+        if eventLoop.inEventLoop { return try handler.value.begin(number, request, onInterim: onInterim) }
+        return try await eventLoop.submit {
             try handler.value.begin(number, request, onInterim: onInterim)
         }.get()
     }
@@ -40,19 +44,20 @@ struct OriginConnection: Sendable, Equatable {
         do {
             for try await chunk in body {
                 let octets = isChunked ? ByteBuffer.chunk(chunk) : chunk
-                try await channel.eventLoop.flatSubmit { handler.value.write(octets, number) }.get()
+                try await eventLoop.flatSubmit { handler.value.write(octets, number) }.get()
             }
-            channel.eventLoop.execute { handler.value.endUpload(isChunked ? .lastChunk : nil, number) }
+            eventLoop.execute { handler.value.endUpload(isChunked ? .lastChunk : nil, number) }
         } catch {
             // The origin must not take what it has for the whole.
-            channel.eventLoop.execute { handler.value.uploadFailed(error, number) }
+            eventLoop.execute { handler.value.uploadFailed(error, number) }
         }
     }
 
     /// The next octets of the content. Fails with ``OriginFailure``.
     func next(_ number: UInt64) async throws -> OriginPiece {
         try await withTaskCancellationHandler {
-            try await channel.eventLoop.flatSubmit { handler.value.next(number) }.get()
+            if eventLoop.inEventLoop { return try await handler.value.next(number).get() }
+            return try await eventLoop.flatSubmit { handler.value.next(number) }.get()
         } onCancel: {
             abandon(number)
         }
@@ -60,7 +65,7 @@ struct OriginConnection: Sendable, Equatable {
 
     /// Ends the exchange on the wire, unless it is over.
     func abandon(_ number: UInt64) {
-        channel.eventLoop.execute { handler.value.abandon(number) }
+        eventLoop.execute { handler.value.abandon(number) }
     }
 
     func close() async {

@@ -22,6 +22,8 @@ final class OriginConnectionHandler: ChannelInboundHandler {
         var isUploaded: Bool
         var hasAnswerBegun = false
         var isKeptAlive = false
+        /// See ``OriginRequest/headEnd``.
+        var headEnd: NIODeadline?
         /// Decoded, and not asked for yet.
         var ahead: ByteBuffer?
         /// Nothing more comes, and nobody has asked yet.
@@ -37,7 +39,8 @@ final class OriginConnectionHandler: ChannelInboundHandler {
     private var context: ChannelHandlerContext?
     private var exchange: Exchange?
     private var writability: EventLoopPromise<Void>?
-    private var deadline: Scheduled<Void>?
+    private let deadline = Deadline()
+    private let times: Times
     private var connectionError: (any Error)?
     private var isKept = false
     /// The last exchange that was given up and was not under way: it may be about to begin.
@@ -55,12 +58,27 @@ final class OriginConnectionHandler: ChannelInboundHandler {
         self.configuration = configuration
         self.pool = pool
         self.eventLoop = eventLoop
+        times = Times(configuration)
+    }
+
+    /// What is waited for, in NIO's terms.
+    private struct Times {
+        let firstByte: TimeAmount
+        let read: TimeAmount
+        let idle: TimeAmount
+
+        init(_ configuration: OriginTransport.Configuration) {
+            firstByte = configuration.firstByteTimeout.timeAmount
+            read = configuration.readTimeout.timeAmount
+            idle = configuration.idleTimeout.timeAmount
+        }
     }
 
     // MARK: The channel's events
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        deadline.whenPassed { [unowned self] in passed() }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
@@ -96,7 +114,7 @@ final class OriginConnectionHandler: ChannelInboundHandler {
     private func disconnected() {
         guard !isClosed else { return }
         isClosed = true
-        stopWaiting()
+        deadline.release()
         writability.take()?.fail(CancellationError())
         if isKept, let context { pool.remove(OriginConnection(handler: self, channel: context.channel), endpoint) }
         isKept = false
@@ -127,9 +145,10 @@ final class OriginConnectionHandler: ChannelInboundHandler {
             decoder: ResponseDecoder(method: request.method, limits: configuration.messageLimits),
             head: promise,
             onInterim: onInterim,
-            isUploaded: request.body == nil
+            isUploaded: request.body == nil,
+            headEnd: request.headEnd
         )
-        wait(configuration.firstByteTimeout)
+        wait(times.firstByte)
         context.writeAndFlush(wrapOutboundOut(request.head), promise: nil)
         context.read()
         return promise.futureResult
@@ -140,7 +159,7 @@ final class OriginConnectionHandler: ChannelInboundHandler {
         guard let context, !isClosed, exchange?.number == number, exchange?.failure == nil else {
             return eventLoop.makeFailedFuture(CancellationError())
         }
-        if exchange?.head != nil { wait(configuration.firstByteTimeout) }
+        if exchange?.head != nil { wait(times.firstByte) }
         context.writeAndFlush(wrapOutboundOut(octets), promise: nil)
         guard !context.channel.isWritable, context.channel.isActive else { return eventLoop.makeSucceededVoidFuture() }
         if let writability { return writability.futureResult }
@@ -152,7 +171,7 @@ final class OriginConnectionHandler: ChannelInboundHandler {
     func endUpload(_ end: ByteBuffer?, _ number: UInt64) {
         guard let context, !isClosed, exchange?.number == number else { return }
         exchange?.isUploaded = true
-        if exchange?.head != nil { wait(configuration.firstByteTimeout) }
+        if exchange?.head != nil { wait(times.firstByte) }
         if let end { context.writeAndFlush(wrapOutboundOut(end), promise: nil) }
     }
 
@@ -174,7 +193,7 @@ final class OriginConnectionHandler: ChannelInboundHandler {
         }
         let promise = eventLoop.makePromise(of: OriginPiece.self)
         exchange?.piece = promise
-        wait(configuration.readTimeout)
+        wait(times.read)
         advance()
         return promise.futureResult
     }
@@ -204,7 +223,7 @@ final class OriginConnectionHandler: ChannelInboundHandler {
                 switch event {
                 case .interim(let interim):
                     exchange.onInterim?(interim)
-                    wait(configuration.firstByteTimeout)
+                    wait(times.firstByte)
                 case .head(let head):
                     stopWaiting()
                     self.exchange?.head = nil
@@ -265,14 +284,8 @@ final class OriginConnectionHandler: ChannelInboundHandler {
             pool.keep(OriginConnection(handler: self, channel: context.channel), endpoint)
         else { return context.close(promise: nil) }
         isKept = true
-        deadline = eventLoop.assumeIsolated()
-            .scheduleTask(in: configuration.idleTimeout.timeAmount) { self.closeKept() }
+        deadline.set(.now() + times.idle, on: eventLoop)
         context.read()
-    }
-
-    private func closeKept() {
-        // It may be on its way to a request that is not here yet; that one finds it closed, and takes another.
-        if isKept { context?.close(promise: nil) }
     }
 
     private func fail(_ error: TransportError) {
@@ -312,16 +325,20 @@ final class OriginConnectionHandler: ChannelInboundHandler {
 
     // MARK: Deadlines
 
-    private func wait(_ time: Duration) {
-        deadline?.cancel()
-        deadline = eventLoop.assumeIsolated().scheduleTask(in: time.timeAmount) {
-            self.fail(TransportError(code: .timeout, message: "'\(self.endpoint)' did not answer in time."))
-        }
+    private func wait(_ time: TimeAmount) {
+        var end = NIODeadline.now() + time
+        if let exchange, exchange.head != nil, let headEnd = exchange.headEnd { end = min(end, headEnd) }
+        deadline.set(end, on: eventLoop)
     }
 
     private func stopWaiting() {
-        deadline?.cancel()
-        deadline = nil
+        deadline.stop()
+    }
+
+    private func passed() {
+        // It may be on its way to a request that is not here yet; that one finds it closed, and takes another.
+        if isKept { context?.close(promise: nil) }
+        fail(TransportError(code: .timeout, message: "'\(endpoint)' did not answer in time."))
     }
 }
 

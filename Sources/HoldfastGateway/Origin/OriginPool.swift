@@ -1,3 +1,4 @@
+import NIOCore
 import Synchronization
 
 /// Connections that wait for their next request, the latest used first.
@@ -14,9 +15,12 @@ final class OriginPool: Sendable {
         self.limit = limit
     }
 
-    func take(_ endpoint: OriginEndpoint) -> OriginConnection? {
+    /// - Parameter eventLoop: where the caller runs: a connection that is served there is better than another, because nobody changes the thread then.
+    func take(_ endpoint: OriginEndpoint, near eventLoop: (any EventLoop)?) -> OriginConnection? {
         state.withLock { state in
-            let connection = state.idle[endpoint]?.popLast()
+            let near = eventLoop.flatMap { loop in state.idle[endpoint]?.lastIndex { $0.eventLoop === loop } }
+            let connection =
+                near.flatMap { state.idle[endpoint]?.remove(at: $0) } ?? state.idle[endpoint]?.popLast()
             if state.idle[endpoint]?.isEmpty == true { state.idle[endpoint] = nil }
             return connection
         }

@@ -29,12 +29,15 @@ struct OriginRequest: Sendable {
     let isChunked: Bool
     /// Whether it may be sent again: idempotent (RFC 9110 §9.2.2; QUERY by RFC 10008), and its content is in memory.
     let isRepeatable: Bool
+    /// By when the head of an answer must have come; `nil`: the transport's own limits count alone.
+    let headEnd: NIODeadline?
 
     /// Octets up to which content is read into memory before it is sent, so that it can be sent again.
     private static let repeatableLimit: Int64 = 64 << 10
 
     /// - Throws: ``TransportError`` (`invalidRequest`), or what reading the content throws.
     init(_ request: TransportRequest, routes: GatewayRoutes?) async throws {
+        headEnd = request.headTimeout.map { .now() + $0.timeAmount }
         guard let target = TargetURI(request: request.head), let path = request.head.path,
             let authority = request.head.authority
         else {

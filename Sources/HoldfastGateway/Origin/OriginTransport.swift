@@ -62,13 +62,17 @@ public final class OriginTransport: Transport {
         for connection in pool.close() { await connection.close() }
     }
 
+    /// See `Transport`: with the timers of its loops.
+    public var keepsTimeouts: Bool { true }
+
     /// See `Transport`.
     ///
     /// - Throws: `TransportError`
     @concurrent
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
         let message = try await OriginRequest(request, routes: routes(for: request.head))
-        if let connection = pool.take(message.endpoint) {
+        let eventLoop = MultiThreadedEventLoopGroup.currentEventLoop
+        if let connection = pool.take(message.endpoint, near: eventLoop) {
             do {
                 return try await exchange(message, request, on: connection)
             } catch let failure as OriginFailure {
@@ -79,7 +83,7 @@ public final class OriginTransport: Transport {
             }
         }
         do {
-            return try await exchange(message, request, on: connect(to: message.endpoint))
+            return try await exchange(message, request, on: connect(to: message, on: eventLoop))
         } catch let failure as OriginFailure {
             throw failure.error
         }
@@ -111,13 +115,15 @@ public final class OriginTransport: Transport {
         }
     }
 
-    private func connect(to endpoint: OriginEndpoint) async throws -> OriginConnection {
+    /// - Parameter eventLoop: where the caller runs; `nil` where that is none.
+    private func connect(to message: OriginRequest, on eventLoop: (any EventLoop)?) async throws -> OriginConnection {
+        let endpoint = message.endpoint
         let tls = tls
         let configuration = configuration
         let pool = pool
         do {
-            let channel = try await ClientBootstrap(group: group)
-                .connectTimeout(configuration.connectTimeout.timeAmount)
+            let channel = try await ClientBootstrap(group: eventLoop ?? group)
+                .connectTimeout(min(configuration.connectTimeout.timeAmount, message.timeLeft))
                 .channelOption(.autoRead, value: false)
                 .channelOption(.tcpOption(.tcp_nodelay), value: 1)
                 .channelInitializer { channel in
@@ -145,6 +151,13 @@ public final class OriginTransport: Transport {
         } catch {
             throw OriginFailure(error: TransportError(connecting: endpoint, error), isBeforeAnswer: true)
         }
+    }
+}
+
+extension OriginRequest {
+    /// How long the head of its answer may still take.
+    fileprivate var timeLeft: TimeAmount {
+        headEnd.map { max($0 - .now(), .milliseconds(1)) } ?? .nanoseconds(.max)
     }
 }
 

@@ -20,7 +20,9 @@ struct RunningGateway: Sendable {
         origin: String,
         mode: OfflineMode = .automatic,
         options: EngineOptions = EngineOptions(),
+        hasResidentBodies: Bool = false,
         rules: (any ExchangeRules)? = nil,
+        wrapping wrap: (InMemoryResponseStore) -> any ResponseStore = { $0 },
         configure: (inout GatewayConfiguration) -> Void = { _ in },
         configureTransport: (inout OriginTransport.Configuration) -> Void = { _ in },
         _ body: (RunningGateway) async throws -> Value
@@ -33,10 +35,10 @@ struct RunningGateway: Sendable {
         transportConfiguration.routes = configuration.routes
         configureTransport(&transportConfiguration)
         let transport = try OriginTransport(configuration: transportConfiguration, group: group, logger: logger)
-        let store = InMemoryResponseStore()
+        let store = InMemoryResponseStore(hasResidentBodies: hasResidentBodies)
         let clock = ManualClock()
         let engine = CacheEngine(
-            store: store,
+            store: wrap(store),
             transport: transport,
             policy: CachePolicy(kind: .shared),
             credentialSecret: Array(repeating: 7, count: 32),

@@ -1,0 +1,18 @@
+import NIOCore
+
+/// How long clients may take, in NIO's terms: made once, because every request asks.
+struct ClientTimes {
+    let request: TimeAmount
+    let head: TimeAmount
+    let content: TimeAmount
+    let write: TimeAmount
+    let closing: TimeAmount
+
+    init(_ timeouts: GatewayConfiguration.Timeouts) {
+        request = timeouts.request.timeAmount
+        head = timeouts.head.timeAmount
+        content = timeouts.content.timeAmount
+        write = timeouts.write.timeAmount
+        closing = timeouts.closing.timeAmount
+    }
+}

@@ -1,0 +1,63 @@
+import NIOCore
+
+/// A response's head in which only the seconds of `Age` and of `ttl` are to be filled in.
+struct HeadTemplate {
+    private let start: ByteBuffer
+    private let middle: ByteBuffer
+    private let end: ByteBuffer
+    private let isAgeFirst: Bool
+
+    /// - Parameters:
+    ///   - head: as it was written for this age and time to live, in seconds.
+    /// - Returns: `nil` where they are not where they should be.
+    init?(_ head: ByteBuffer, age: Int64, timeToLive: Int64) {
+        var ages: Range<Int>?
+        var times: Range<Int>?
+        var start = head.readerIndex
+        let octets = head.readableBytesView
+        while let end = octets[start...].firstIndex(of: .lineFeed) {
+            let line = octets[start..<end]
+            if line.starts(with: Self.age) { ages = Self.digits(in: line, after: start + Self.age.count, age) }
+            // The gateway's own line is the last of its name.
+            if line.starts(with: Self.hit) { times = Self.digits(in: line, after: start + Self.hit.count, timeToLive) }
+            start = end + 1
+        }
+        guard let ages, let times else { return nil }
+        isAgeFirst = ages.lowerBound < times.lowerBound
+        let (first, second) = isAgeFirst ? (ages, times) : (times, ages)
+        guard let before = head.getSlice(at: head.readerIndex, length: first.lowerBound - head.readerIndex),
+            let between = head.getSlice(at: first.upperBound, length: second.lowerBound - first.upperBound),
+            let after = head.getSlice(at: second.upperBound, length: head.writerIndex - second.upperBound)
+        else { return nil }
+        self.start = before
+        middle = between
+        end = after
+    }
+
+    private static let age = Array("Age: ".utf8)
+    private static let hit = Array("Cache-Status: holdfast; hit; ttl=".utf8)
+
+    /// Where a number's digits are; `nil` where there is another.
+    private static func digits(in line: ByteBufferView, after index: Int, _ number: Int64) -> Range<Int>? {
+        let digits = line[index...].prefix { $0.isDigit }
+        guard digits.elementsEqual(String(number).utf8) else { return nil }
+        return digits.startIndex..<digits.endIndex
+    }
+
+    /// Octets of the head without the two numbers.
+    var count: Int { start.readableBytes + middle.readableBytes + end.readableBytes }
+
+    /// The head with these seconds.
+    ///
+    /// - Parameter room: octets to be written behind it.
+    func octets(age: Int64, timeToLive: Int64, room: Int) -> ByteBuffer {
+        var octets = ByteBuffer()
+        octets.reserveCapacity(count + 24 + room)
+        octets.writeImmutableBuffer(start)
+        octets.writeString(String(isAgeFirst ? age : timeToLive))
+        octets.writeImmutableBuffer(middle)
+        octets.writeString(String(isAgeFirst ? timeToLive : age))
+        octets.writeImmutableBuffer(end)
+        return octets
+    }
+}

@@ -1,0 +1,39 @@
+import HTTPCache
+import HoldfastTesting
+import Synchronization
+import Testing
+
+@testable import HoldfastGateway
+
+/// Exchanges run on their connection's loop; a store that waits for its disk must not keep that from its other connections.
+@Suite("Where the store works")
+struct StoreThreadTests {
+    /// Mutant: `awayFromLoops` that runs its operation where it is called.
+    @Test("Never on an event loop: looking up, writing, reading, freshening") func worksElsewhere() async throws {
+        let made = Mutex<WatchedStore?>(nil)
+        let first = RawOrigin.Step.ok("stored", fields: "Cache-Control: max-age=60\r\nETag: \"1\"\r\n")
+        let renewed = RawOrigin.Step.answer("HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n")
+        try await RawOrigin.with([first, renewed]) { origin in
+            try await RunningGateway.with(
+                origin: origin.url,
+                wrapping: { store in
+                    let watched = WatchedStore(store)
+                    made.withLock { $0 = watched }
+                    return watched
+                }
+            ) { gateway in
+                let store = try #require(made.withLock { $0 })
+                #expect(try await gateway.get("/a").text == "stored")
+                #expect(store.operations.starts(with: ["lookup", "beginWrite", "append", "finish"]))
+                let hit = try await gateway.get("/a")
+                #expect(hit["Cache-Status"] == "holdfast; hit; ttl=60")
+                #expect(hit.text == "stored")
+                #expect(store.operations.suffix(2).contains("chunk"))
+                let validated = try await gateway.get("/a", fields: "Cache-Control: no-cache\r\n")
+                #expect(validated["Cache-Status"]?.contains("fwd-status=304") == true)
+                #expect(store.operations.contains("freshen"))
+                #expect(store.operationsOnLoops == [])
+            }
+        }
+    }
+}

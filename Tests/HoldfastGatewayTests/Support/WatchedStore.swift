@@ -1,0 +1,87 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HoldfastTesting
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A store without memory, that notes on which threads its operations run.
+final class WatchedStore: ResponseStore {
+    private let store: InMemoryResponseStore
+    private let notes = Mutex<[(operation: String, isOnLoop: Bool)]>([])
+
+    init(_ store: InMemoryResponseStore) { self.store = store }
+
+    /// What was called, in order.
+    var operations: [String] { notes.withLock { $0.map(\.operation) } }
+    /// What kept an event loop from working for as long as a disk would have taken.
+    var operationsOnLoops: [String] { notes.withLock { $0.filter(\.isOnLoop).map(\.operation) } }
+
+    private func note(_ operation: String) {
+        let isOnLoop = MultiThreadedEventLoopGroup.currentEventLoop != nil
+        notes.withLock { $0.append((operation, isOnLoop)) }
+    }
+
+    var invalidationSequence: InvalidationSequence { store.invalidationSequence }
+    var changes: StoreChangeFeed { store.changes }
+
+    func resident(_ key: CacheKey) -> [StoredResponse]? {
+        nil
+    }
+
+    func lookup(_ key: CacheKey) async throws -> [StoredResponse] {
+        note("lookup")
+        return try await store.lookup(key)
+    }
+
+    func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream? {
+        note("openBody")
+        guard let body = try await store.openBody(of: response, range: range) else { return nil }
+        return BodyStream(length: body.length) {
+            var chunks = body.makeAsyncIterator()
+            return {
+                self.note("chunk")
+                return try await chunks.next()
+            }
+        }
+    }
+
+    func beginWrite(_ draft: ResponseDraft, fence: InvalidationSequence) async throws -> (any ResponseWriter)? {
+        note("beginWrite")
+        guard let writer = try await store.beginWrite(draft, fence: fence) else { return nil }
+        return Writer(store: self, writer: writer)
+    }
+
+    func freshen(_ response: StoredResponse, with draft: ResponseDraft, fence: InvalidationSequence) async throws
+        -> StoredResponse?
+    {
+        note("freshen")
+        return try await store.freshen(response, with: draft, fence: fence)
+    }
+
+    func invalidate(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) async throws
+        -> InvalidationSequence
+    {
+        try await store.invalidate(scope, keepingForOffline: keepingForOffline, at: now)
+    }
+
+    private struct Writer: ResponseWriter {
+        let store: WatchedStore
+        let writer: any ResponseWriter
+
+        func append(_ chunk: ByteBuffer) async throws {
+            store.note("append")
+            try await writer.append(chunk)
+        }
+
+        var readableLength: Int64 { get async { await writer.readableLength } }
+        func readBack(from offset: Int64) async throws -> ByteBuffer { try await writer.readBack(from: offset) }
+
+        func finish() async throws -> StoredResponse? {
+            store.note("finish")
+            return try await writer.finish()
+        }
+
+        func abandon() async { await writer.abandon() }
+    }
+}
