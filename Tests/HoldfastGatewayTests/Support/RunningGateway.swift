@@ -19,7 +19,7 @@ struct RunningGateway: Sendable {
     static func with<Value>(
         origin: String,
         mode: OfflineMode = .automatic,
-        hasResidentBodies: Bool = false,
+        hasResidentBodies: Bool = true,
         rules: (any ExchangeRules)? = nil,
         wrapping wrap: (InMemoryResponseStore) -> any ResponseStore = { $0 },
         configure: (inout GatewayConfiguration) -> Void = { _ in },
