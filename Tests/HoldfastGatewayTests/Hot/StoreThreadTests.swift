@@ -16,6 +16,7 @@ struct StoreThreadTests {
         try await RawOrigin.with([first, renewed]) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
+                hasResidentBodies: false,
                 wrapping: { store in
                     let watched = WatchedStore(store)
                     made.withLock { $0 = watched }

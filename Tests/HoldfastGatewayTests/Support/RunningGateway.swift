@@ -20,7 +20,7 @@ struct RunningGateway: Sendable {
         origin: String,
         mode: OfflineMode = .automatic,
         options: EngineOptions = EngineOptions(),
-        hasResidentBodies: Bool = false,
+        hasResidentBodies: Bool = true,
         rules: (any ExchangeRules)? = nil,
         wrapping wrap: (InMemoryResponseStore) -> any ResponseStore = { $0 },
         configure: (inout GatewayConfiguration) -> Void = { _ in },
