@@ -87,6 +87,27 @@ import Testing
         #expect(first.hits == second.hits)
     }
 
+    /// What waits for its turn while it is on an actor is nobody else's to run.
+    @Test func anActorsTaskStaysOnTheThread() async {
+        await #expect(processExitsWith: .success) { await Self.waitOnAnActor() }
+    }
+
+    private static func waitOnAnActor() async {
+        let staysOnThread = try? await SerialThread.run(
+            order: .first,
+            generator: SeededGenerator(1),
+            limit: .seconds(60)
+        ) { _ in await Waiter().staysOnThread() }
+        #expect(staysOnThread == true)
+    }
+
+    private actor Waiter {
+        func staysOnThread() async -> Bool {
+            await SerialThread.yield()
+            return SerialThread.isCurrent
+        }
+    }
+
     /// The runs do what they are about: callers, requests, and stored responses that answer.
     @Test func theRunsHaveSomethingToJudge() async {
         await #expect(processExitsWith: .success) { await Self.countWhatIsJudged() }

@@ -114,6 +114,9 @@ struct Oracle {
                 world: world,
                 isInvalidated: true
             )
+            // A guest's is no user's.
+            let isGuests = stored.key.components.partition == .shared && isForOne(stored.head.fields)
+            if isGuests, !call.asker.isAnybody { continue }
             // Another variant, without Vary, may hide it; that one answers or forbids.
             guard call.storedAtBeginning.count == 1 else { continue }
             if served.mayBeUsedStale(by: call) { report(call, "failed though entry \(brought.number) was stored") }
@@ -145,6 +148,11 @@ struct Oracle {
             if isShared, rules.isWhole("private") {
                 report(call, "got call \(other.number)'s private answer \(entry.number)")
             }
+            if entry === brought, other.asker.isAnybody, response.source == .store,
+                let stored = response.stored, isForOne(stored.head.fields)
+            {
+                report(call, "got answer \(entry.number), which was made for a guest alone")
+            }
             guard !other.asker.isAnybody else { continue }
             // A 304 to somebody else freshens what everybody shares, and so does a HEAD that is for everybody.
             if entry !== brought, entry.kind == .notModified || (entry.kind == .head && !isShared) { continue }
@@ -164,9 +172,14 @@ struct Oracle {
         }
     }
 
-    func rules(of entry: OriginEntry) -> Rules {
-        let targeted = world.configuration.kind == .shared ? entry.fields[.targeted] : nil
-        return Rules(targeted ?? entry.fields[.cacheControl])
+    /// Whether what is stored so is for the one whose request it answers. RFC 9111 §5.2.2.7
+    private func isForOne(_ fields: HTTPFields) -> Bool { rules(fields).isWhole("private") }
+
+    func rules(of entry: OriginEntry) -> Rules { rules(entry.fields) }
+
+    private func rules(_ fields: HTTPFields) -> Rules {
+        let targeted = world.configuration.kind == .shared ? fields[.targeted] : nil
+        return Rules(targeted ?? fields[.cacheControl])
     }
 
     private func judgeVariant(_ call: Call, _ response: CacheResponse, _ brought: OriginEntry?) {

@@ -4,13 +4,14 @@ import Foundation
 ///
 /// Whatever a task on this thread starts or resumes stays on it, unstructured tasks included: the runtime's hook for jobs without an executor
 /// hands every job that is enqueued *from* this thread back to it. Other threads, and so the other tests of the process, are not touched.
+/// What waits for its turn does so with ``yield()``, because `Task.yield()` can leave the thread.
 ///
 /// It also knows what no pool knows: that nothing can run any more. So time moves only while everybody waits (``quiesce()``), and a caller that
 /// will never be resumed is found at once.
 final class SerialThread: @unchecked Sendable {
     // Unchecked: all of its state is used on its one thread alone, from the first job to the last.
 
-    /// How the next job is chosen.
+    /// How the next step is chosen.
     enum Order: Sendable {
         /// In the order in which they became ready.
         case first
@@ -28,7 +29,12 @@ final class SerialThread: @unchecked Sendable {
         case timedOut
     }
 
-    private var ready: [UnownedJob] = []
+    private enum Step {
+        case job(UnownedJob)
+        case resume(CheckedContinuation<Void, Never>)
+    }
+
+    private var ready: [Step] = []
     private var firstReady = 0
     private var idle: CheckedContinuation<Void, Never>?
     private var generator: SeededGenerator
@@ -44,6 +50,20 @@ final class SerialThread: @unchecked Sendable {
     func quiesce() async {
         await withCheckedContinuation { idle = $0 }
     }
+
+    /// Lets others who are ready go first.
+    ///
+    /// `Task.yield()` does so on this thread only where the task is on no actor: an actor's goes to the runtime's pool and past the hook, and whatever it wakes
+    /// from there follows it. Then nothing is ready here although not everybody waits, so that time passes too early.
+    static func yield() async {
+        await withCheckedContinuation { continuation in
+            guard let thread = Hook.current else { preconditionFailure("A task of the simulation left its thread.") }
+            thread.ready.append(.resume(continuation))
+        }
+    }
+
+    /// Whether what asks runs on such a thread.
+    static var isCurrent: Bool { Hook.current != nil }
 
     /// Runs a body to its end, on a thread of its own.
     static func run<Value: Sendable>(
@@ -72,7 +92,7 @@ final class SerialThread: @unchecked Sendable {
         Task { value.content = await body(self) }
         let end = ContinuousClock.now + limit
         while true {
-            guard let job = takeJob() else {
+            guard let step = takeStep() else {
                 if let idle {
                     self.idle = nil
                     idle.resume()
@@ -81,13 +101,16 @@ final class SerialThread: @unchecked Sendable {
                 return value.content.map { .success($0) } ?? .failure(Failure.stuck)
             }
             jobCount += 1
-            job.runSynchronously(on: asUnownedSerialExecutor())
+            switch step {
+            case .job(let job): job.runSynchronously(on: asUnownedSerialExecutor())
+            case .resume(let continuation): continuation.resume()
+            }
             if jobCount > 20_000_000 { return .failure(Failure.endless) }
             if jobCount & 1023 == 0, ContinuousClock.now > end { return .failure(Failure.timedOut) }
         }
     }
 
-    private func takeJob() -> UnownedJob? {
+    private func takeStep() -> Step? {
         guard firstReady < ready.count else {
             ready.removeAll(keepingCapacity: true)
             firstReady = 0
@@ -100,7 +123,7 @@ final class SerialThread: @unchecked Sendable {
         return ready[firstReady]
     }
 
-    fileprivate func add(_ job: UnownedJob) { ready.append(job) }
+    fileprivate func add(_ job: UnownedJob) { ready.append(.job(job)) }
 }
 
 extension SerialThread: SerialExecutor {
@@ -127,14 +150,15 @@ private enum Hook {
     private static let isInstalled: Bool = {
         guard let symbol = dlsym(dlopen(nil, RTLD_LAZY), "swift_task_enqueueGlobal_hook") else { return false }
         symbol.assumingMemoryBound(to: Function?.self).pointee = { job, original in
-            if let thread = pthread_getspecific(Hook.key) {
-                Unmanaged<SerialThread>.fromOpaque(thread).takeUnretainedValue().add(job)
-            } else {
-                original(job)
-            }
+            if let thread = Hook.current { thread.add(job) } else { original(job) }
         }
         return true
     }()
+
+    /// The one that runs what asks.
+    static var current: SerialThread? {
+        pthread_getspecific(key).map { Unmanaged<SerialThread>.fromOpaque($0).takeUnretainedValue() }
+    }
 
     static func install() {
         precondition(isInstalled, "The Swift runtime has no 'swift_task_enqueueGlobal_hook'; simulations need it.")

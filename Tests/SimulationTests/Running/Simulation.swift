@@ -246,7 +246,7 @@ final class Simulation: @unchecked Sendable {
         let pauses = !readsWhole && generator.chance(0.1)
         let chunks = isReadingWhole ? Int.max : generator.int(0...2)
         call.task = Task { [self] in
-            for _ in 0..<delay { await Task.yield() }
+            for _ in 0..<delay { await SerialThread.yield() }
             await perform(call, chunks: chunks, pauses: pauses)
             call.isEnded = true
             if call.isReadingWhole || call.error != nil { oracle.judge(call) }
@@ -259,7 +259,7 @@ final class Simulation: @unchecked Sendable {
         if !readsWhole, generator.chance(0.06) {
             let hops = generator.int(0...40)
             Task {
-                for _ in 0..<hops { await Task.yield() }
+                for _ in 0..<hops { await SerialThread.yield() }
                 if !call.isEnded {
                     call.isCancelled = true
                     call.task?.cancel()

@@ -75,7 +75,7 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
     }
 
     private func answer(_ entry: OriginEntry, _ request: HTTPRequest) async throws -> TransportResponse {
-        for _ in 0..<generator.int(0...2) { await Task.yield() }
+        for _ in 0..<generator.int(0...2) { await SerialThread.yield() }
         if world.away.contains(entry.host) { throw TransportError(code: .connect, message: "Nobody is there.") }
         if fault(0.3) {
             let code = generator.pick([

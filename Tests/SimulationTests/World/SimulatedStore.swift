@@ -21,7 +21,7 @@ final class SimulatedStore: ResponseStore, @unchecked Sendable {
     }
 
     fileprivate func pause() async throws {
-        for _ in 0..<generator.int(0...2) { await Task.yield() }
+        for _ in 0..<generator.int(0...2) { await SerialThread.yield() }
         if !world.isCalm, generator.chance(world.configuration.storeFaults) {
             world.storeFaultTicks.append(world.nextTick())
             throw Fault()
@@ -38,7 +38,7 @@ final class SimulatedStore: ResponseStore, @unchecked Sendable {
     func lookup(_ key: CacheKey) async throws -> [StoredResponse] {
         try await pause()
         let found = try await base.lookup(key)
-        for _ in 0..<generator.int(0...1) { await Task.yield() }
+        for _ in 0..<generator.int(0...1) { await SerialThread.yield() }
         return found
     }
 
@@ -76,7 +76,7 @@ final class SimulatedStore: ResponseStore, @unchecked Sendable {
         try await pause()
         let number = try await base.invalidate(scope, keepingForOffline: keepingForOffline, at: now)
         world.invalidations[place].endedTick = world.nextTick()
-        for _ in 0..<generator.int(0...1) { await Task.yield() }
+        for _ in 0..<generator.int(0...1) { await SerialThread.yield() }
         return number
     }
 

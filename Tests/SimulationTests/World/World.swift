@@ -37,6 +37,7 @@ final class World: @unchecked Sendable {
     init(_ configuration: Configuration) { self.configuration = configuration }
 
     func nextTick() -> Int {
+        precondition(SerialThread.isCurrent, "A task of the simulation left its thread.")
         tick += 1
         return tick
     }
