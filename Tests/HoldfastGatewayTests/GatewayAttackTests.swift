@@ -1,4 +1,5 @@
 import HTTPCache
+import HoldfastGateway
 import NIOCore
 import Testing
 
@@ -59,7 +60,8 @@ struct GatewayAttackTests {
     @Test(
         "3: Chunks that are none end the request and the connection",
         arguments: [
-            "FFFFFFFFFFFFFFFF1\r\n", "-1\r\n", "5\r\nhelloXX0\r\n\r\n", "5\r\nhello\n0\r\n\r\n", "5\nhello\r\n0\r\n\r\n",
+            "FFFFFFFFFFFFFFFF1\r\n", "-1\r\n", "5\r\nhelloXX0\r\n\r\n", "5\r\nhello\n0\r\n\r\n",
+            "5\nhello\r\n0\r\n\r\n",
             "0\r\nX", "0\r\n\n",
         ]
     )
@@ -260,7 +262,10 @@ struct GatewayAttackTests {
         }
     }
 
-    @Test("34: A Connection that names credentials makes nobody's answer everybody's", arguments: ["Authorization", "Cookie"])
+    @Test(
+        "34: A Connection that names credentials makes nobody's answer everybody's",
+        arguments: ["Authorization", "Cookie"]
+    )
     func namedCredentials(name: String) async throws {
         try await RawOrigin.with([.ok("mine", fields: Self.cacheable), .ok("yours")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
@@ -277,7 +282,9 @@ struct GatewayAttackTests {
         let content = [UInt8](repeating: 0x61, count: 16 << 20)
         let head = "HTTP/1.1 200 OK\r\n\(Self.cacheable)Content-Length: \(content.count)\r\n\r\n"
         try await RawOrigin.with([.answer(Array(head.utf8) + content)]) { origin in
-            try await RunningGateway.with(origin: origin.url) { gateway in
+            // It is not given up for its slowness either, while this test waits.
+            try await RunningGateway.with(origin: origin.url, configure: { $0.timeouts.write = .seconds(600) }) {
+                gateway in
                 try await RawClient.with(port: gateway.port, receiveBuffer: 16 << 10) { slow in
                     try await slow.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
                     await origin.requests(reach: 1)
@@ -343,7 +350,8 @@ struct GatewayAttackTests {
         }
     }
 
-    @Test("40: An answer that may not be shared releases those who waited for it, in parallel") func uncacheableLeaders()
+    @Test("40: An answer that may not be shared releases those who waited for it, in parallel")
+    func uncacheableLeaders()
         async throws
     {
         let gate = AsyncStream<Void>.makeStream()
@@ -356,6 +364,7 @@ struct GatewayAttackTests {
                 try await withThrowingTaskGroup(of: RawResponse?.self) { tasks in
                     for _ in 0..<3 { tasks.addTask { try? await gateway.get("/") } }
                     await origin.requests(reach: 1)
+                    while gateway.engine.memberCount < 3 { await Task.yield() }
                     gate.continuation.finish()
                     // Both are sent before either is answered, so they do not wait for each other.
                     await origin.requests(reach: 3)
