@@ -22,9 +22,9 @@ import Testing
         let configuration = try Configuration(yaml: Self.yaml, file: "holdfast.yaml", environment: ["KEY": "hunter2"])
         let text = configuration.effective.description
         for line in [
-            "holdfast.yaml, version 1", "  listen                       127.0.0.1:8080  (default)",
-            "  store.budget                 2 GiB  (line 3)", "  breaker.failures             3  (line 4)",
-            "  guard                        off  (default)", "  prices (line 8)",
+            "holdfast.yaml, version 1", "  listen                         127.0.0.1:8080  (default)",
+            "  store.budget                   2 GiB  (line 3)", "  breaker.failures               3  (line 4)",
+            "  guard                          off  (default)", "  prices (line 8)",
             "    match.url     [/prices/*]  (line 9)",
             "    match.method  [GET]  (line 9)", "    to-origin.set  {X-Key: (from the environment: KEY)}  (line 10)",
             "  rule 2 (line 11)", "    for everything", "    tags  [all]  (line 11)", "  route 1 (line 6)",

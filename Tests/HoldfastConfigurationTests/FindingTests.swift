@@ -33,11 +33,11 @@ import Testing
         ("version: 1\nversion: 1", "f:1: There twice: 'version'. Each key is there once at most."),
         (
             "version: 1\nruels: []",
-            "f:2: 'ruels' is not known. Did you mean 'rules'? Known are 'breaker', 'eager-refresh', 'failure-throttle', 'guard', 'limits', 'listen', 'mode', 'routes', 'rules', 'store', 'timeouts', 'version'."
+            "f:2: 'ruels' is not known. Did you mean 'rules'? Known are 'breaker', 'clients', 'eager-refresh', 'failure-throttle', 'guard', 'limits', 'listen', 'mode', 'routes', 'rules', 'store', 'threads', 'timeouts', 'version'."
         ),
         (
             "version: 1\nstore: {bugdet: 1 B}",
-            "f:2: store: 'bugdet' is not known. Did you mean 'budget'? Known are 'path', 'budget', 'memory', 'largest-resident-body', 'secure-delete', 'keep-offline-copies', 'quotas'."
+            "f:2: store: 'bugdet' is not known. Did you mean 'budget'? Known are 'path', 'budget', 'memory', 'largest-resident-body', 'variants-per-key', 'secure-delete', 'keep-offline-copies', 'quotas'."
         ),
         (
             "version: 1\nstore:\n  budget: 5",
@@ -78,7 +78,7 @@ import Testing
         ),
         (
             "version: 1\nlimits: 5",
-            "f:2: limits: Expected settings (connections, in-flight-per-origin, waiting-per-origin, keyed-content, request-head), not '5'."
+            "f:2: limits: Expected settings (connections, connections-per-client, request-body, in-flight-per-origin, waiting-per-origin, keyed-content, request-head), not '5'."
         ),
         ("version: 1\n---\nversion: 1", "f:2: Another document begins here. A file holds one."),
         (

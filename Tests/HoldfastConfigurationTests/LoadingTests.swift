@@ -10,11 +10,13 @@ import Testing
     static let whole = """
         version: 1
         listen: 127.0.0.1:8080
+        threads: 2
         mode: automatic
-        store: {path: api.store, budget: 10 GiB, memory: 64 MiB, largest-resident-body: 256 KiB, secure-delete: false, keep-offline-copies: true,
+        clients: {trusted: [10.0.0.0/8, "fd00::/8"], cache-status: trusted}
+        store: {path: api.store, budget: 10 GiB, memory: 64 MiB, largest-resident-body: 256 KiB, variants-per-key: 32, secure-delete: false, keep-offline-copies: true,
                 quotas: {tags: {images: 1 GiB}, origins: {"https://api.example.com": 2 GiB}, each-origin: 1 GiB}}
-        limits: {connections: 10000, in-flight-per-origin: 256, waiting-per-origin: 4096, keyed-content: 1 MiB, request-head: 64 KiB}
-        timeouts: {soft: 2 s, hard: 60 s}
+        limits: {connections: 10000, connections-per-client: 100, request-body: 1 GiB, in-flight-per-origin: 256, waiting-per-origin: 4096, keyed-content: 1 MiB, request-head: 64 KiB}
+        timeouts: {drain: 10 s, soft: 2 s, hard: 60 s}
         breaker: {failures: 3, first-probe: 500 ms, longest-pause: 30 s}
         guard: {empty: true, other-media-type: true, smallest-json-share: 0.5}
         eager-refresh: 0.8
@@ -49,6 +51,10 @@ import Testing
         #expect(configuration.store.originQuotas == ["https://api.example.com": 2 << 30])
         #expect(configuration.store.eachOriginQuota == 1 << 30)
         #expect(configuration.limits.connections == 10_000 && configuration.limits.requestHead == 64 << 10)
+        #expect(configuration.limits.connectionsPerClient == 100 && configuration.limits.requestBody == 1 << 30)
+        #expect(configuration.threads == 2 && configuration.drainTimeout == .seconds(10))
+        #expect(configuration.clients.trusted == [AddressRange("10.0.0.0/8"), AddressRange("fd00::/8")])
+        #expect(configuration.clients.cacheStatus == .trusted && configuration.store.variantsPerKey == 32)
         #expect(configuration.options.softTimeout == .seconds(2) && configuration.options.eagerRefresh == 0.8)
         #expect(configuration.options.goodDataGuard?.minimumJSONShare == 0.5)
         #expect(configuration.routes.map(\.origin) == ["https://api.example.com/v1"])

@@ -1,4 +1,5 @@
 import HTTPCache
+import HoldfastConfiguration
 import HoldfastGateway
 import Testing
 
@@ -91,6 +92,56 @@ struct ForwardingTests {
                 #expect(request.values("Forwarded") == ["for=127.0.0.1;proto=http"])
                 #expect(request.values("Via") == ["1.1 holdfast"])
                 #expect(request.values("Connection").isEmpty)
+            }
+        }
+    }
+
+    @Test("To what a trusted proxy says of its clients, this gateway adds its own word") func appendsForTrusted()
+        async throws
+    {
+        let fields =
+            "X-Forwarded-For: 9.9.9.9\r\nX-Forwarded-For: 10.0.0.1\r\nX-Forwarded-Proto: https\r\n"
+            + "Forwarded: for=9.9.9.9;proto=https\r\nX-Forwarded-Host: evil\r\n"
+        try await RawOrigin.with([.ok("x"), .ok("y")]) { origin in
+            try await RunningGateway.with(
+                origin: origin.url,
+                configure: { $0.trustedClients = [AddressRange("127.0.0.0/8")].compactMap(\.self) }
+            ) { gateway in
+                _ = try await gateway.get("/", fields: fields)
+                let request = try #require(origin.requests.first)
+                #expect(request.values("X-Forwarded-For") == ["9.9.9.9, 10.0.0.1, 127.0.0.1"])
+                #expect(request.values("Forwarded") == ["for=9.9.9.9;proto=https, for=127.0.0.1;proto=http"])
+                #expect(request.values("X-Forwarded-Proto") == ["https"])
+                #expect(request.values("X-Forwarded-Host").isEmpty)
+                _ = try await gateway.get("/b", fields: "X-Forwarded-Proto: evil\r\n")
+                #expect(origin.requests.last?.values("X-Forwarded-Proto") == ["http"])
+            }
+        }
+    }
+
+    @Test("Who is not trusted learns whether it was a hit, and no more", arguments: [false, true])
+    func hidesDetails(isTrusted: Bool) async throws {
+        let answer = RawOrigin.Step.ok("x", fields: "Cache-Control: max-age=60\r\nCache-Status: inner; hit; key=a\r\n")
+        try await RawOrigin.with([answer]) { origin in
+            try await RunningGateway.with(
+                origin: origin.url,
+                configure: {
+                    $0.hidesCacheStatusDetails = true
+                    if isTrusted { $0.trustedClients = [AddressRange("127.0.0.1")].compactMap(\.self) }
+                }
+            ) { gateway in
+                let miss = try await gateway.get("/")
+                let hit = try await gateway.get("/")
+                let refused = try await gateway.send("OPTIONS * HTTP/1.1\r\nHost: g\r\n\r\n")
+                if isTrusted {
+                    #expect(miss["Cache-Status"] == "inner; hit; key=a, holdfast; fwd=uri-miss; stored")
+                    #expect(hit["Cache-Status"] == "inner; hit; key=a, holdfast; hit; ttl=60")
+                    #expect(refused["Cache-Status"] == "holdfast; detail=refused")
+                } else {
+                    #expect(miss["Cache-Status"] == "holdfast; fwd=miss")
+                    #expect(hit["Cache-Status"] == "holdfast; hit")
+                    #expect(refused["Cache-Status"] == "holdfast; fwd=miss")
+                }
             }
         }
     }

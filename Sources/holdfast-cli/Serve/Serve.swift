@@ -25,8 +25,8 @@ struct Serve: AsyncParsableCommand {
             count for the next request, no connection is closed, and a file with anything wrong changes nothing. Where it listens, its threads and its store stay until it is \
             started again.
 
-            What is wrong is written to standard error, a line for each finding. The exit status is 64 when the command line is wrong, and 1 when the environment or the file is, \
-            the store cannot be opened or the address not listened on; 'holdfast check' examines a file without serving.
+            What is wrong is written to standard error, a line for each finding. The exit status is 1 when the environment or the file is wrong, the store cannot be opened or the \
+            address not listened on, and 64 when the command line is wrong; 'holdfast check' examines a file without serving.
 
             Environment:
             \(ServeVariable.help)

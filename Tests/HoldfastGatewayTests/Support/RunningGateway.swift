@@ -19,6 +19,7 @@ struct RunningGateway: Sendable {
     static func with<Value>(
         origin: String,
         mode: OfflineMode = .automatic,
+        options: EngineOptions = EngineOptions(),
         rules: (any ExchangeRules)? = nil,
         configure: (inout GatewayConfiguration) -> Void = { _ in },
         configureTransport: (inout OriginTransport.Configuration) -> Void = { _ in },
@@ -40,6 +41,7 @@ struct RunningGateway: Sendable {
             policy: CachePolicy(kind: .shared),
             credentialSecret: Array(repeating: 7, count: 32),
             mode: mode,
+            options: options,
             rules: rules,
             clock: clock,
             logger: logger

@@ -1,0 +1,163 @@
+/// One limit of a gateway: what it bounds, its default, and how whoever goes beyond it is told. docs/limits.md is made of these.
+package struct GatewayLimit: Sendable {
+    /// What it counts.
+    package let name: String
+    /// The default as it is written in a file.
+    package let standard: String
+    /// The default as a number; `nil` where there is none, or it is derived.
+    package let value: Int?
+    /// The key in a configuration file; `nil` where only a program sets it.
+    package let setting: String?
+    /// What happens beyond it.
+    package let outcome: String
+    /// The status of the answer; `nil` where nobody is refused anything.
+    package let status: Int?
+    /// The end of the problem's `type`. RFC 9457
+    package let code: String?
+    /// `detail` in `Cache-Status`. RFC 9211 §2.8
+    package let detail: String?
+
+    private init(
+        _ name: String,
+        _ standard: String,
+        _ value: Int?,
+        setting: String? = nil,
+        _ outcome: String,
+        status: Int? = nil,
+        code: String? = nil,
+        detail: String? = nil
+    ) {
+        self.name = name
+        self.standard = standard
+        self.value = value
+        self.setting = setting
+        self.outcome = outcome
+        self.status = status
+        self.code = code
+        self.detail = detail
+    }
+
+    private static func refused(
+        _ name: String,
+        _ standard: String,
+        _ value: Int?,
+        setting: String? = nil,
+        _ status: Int,
+        _ code: String,
+        detail: String = "refused"
+    ) -> GatewayLimit {
+        GatewayLimit(name, standard, value, setting: setting, "refused", status: status, code: code, detail: detail)
+    }
+
+    /// All of them: clients, requests, origins, store.
+    package static let all: [GatewayLimit] = [
+        refused("connections", "10000", 10_000, setting: "limits.connections", 503, "too-many-connections"),
+        refused(
+            "connections of one client",
+            "off",
+            nil,
+            setting: "limits.connections-per-client",
+            503,
+            "too-many-connections-of-client"
+        ),
+        refused("request line", "8 KiB", 8 << 10, 414, "start-line-too-long"),
+        refused("field lines", "64 KiB", 64 << 10, setting: "limits.request-head", 431, "fields-too-large"),
+        refused("number of field lines", "128", 128, 431, "fields-too-large"),
+        refused("request content", "1 GiB", 1 << 30, setting: "limits.request-body", 413, "content-too-large"),
+        refused("chunk line", "1 KiB", 1 << 10, 400, "chunk-extensions-too-large"),
+        refused("chunk extensions", "16 KiB", 16 << 10, 400, "chunk-extensions-too-large"),
+        refused("trailers", "8 KiB", 8 << 10, 431, "trailers-too-large"),
+        GatewayLimit(
+            "keyed content",
+            "1 MiB",
+            1 << 20,
+            setting: "limits.keyed-content",
+            "it passes, and neither is answered from the store nor stored"
+        ),
+        GatewayLimit("unwanted content", "1 MiB", 1 << 20, "the connection is closed behind the answer"),
+        refused("time for a head", "30 s", nil, 408, "timed-out"),
+        GatewayLimit("time between requests", "60 s", nil, "the connection is closed"),
+        GatewayLimit("time for a client to take more", "60 s", nil, "the connection is closed; nobody else waits for it"),
+        GatewayLimit(
+            "requests at an origin",
+            "256",
+            256,
+            setting: "limits.in-flight-per-origin",
+            "further ones wait, no longer than `timeouts.hard`",
+            status: 503,
+            code: "overloaded",
+            detail: "overloaded"
+        ),
+        refused(
+            "requests waiting for an origin",
+            "4096",
+            4096,
+            setting: "limits.waiting-per-origin",
+            503,
+            "overloaded",
+            detail: "overloaded"
+        ),
+        GatewayLimit("requests waiting for one fetch", "`limits.connections`", nil, "each connection has one request at a time"),
+        refused(
+            "time for an origin's head",
+            "60 s",
+            nil,
+            setting: "timeouts.hard",
+            504,
+            "origin-unreachable",
+            detail: "offline"
+        ),
+        GatewayLimit(
+            "interim responses",
+            "16",
+            16,
+            "the exchange fails, the connection is closed",
+            status: 502,
+            code: "transport-failed"
+        ),
+        GatewayLimit("kept connections", "64", 64, "one more to the same origin is closed after its exchange"),
+        GatewayLimit(
+            "variants",
+            "32",
+            32,
+            setting: "store.variants-per-key",
+            "the least recently used of the same key goes"
+        ),
+        GatewayLimit("stored body", "an eighth of `store.budget`", nil, "it passes, and is not stored"),
+        GatewayLimit("memory", "64 MiB", 64 << 20, setting: "store.memory", "the least recently used is on disk only"),
+        GatewayLimit(
+            "resident body",
+            "256 KiB",
+            256 << 10,
+            setting: "store.largest-resident-body",
+            "it is read from disk as it is sent"
+        ),
+        GatewayLimit("disk", "1 GiB", 1 << 30, setting: "store.budget", "the least recently used is evicted"),
+        GatewayLimit("pending writes", "64 MiB", 64 << 20, "what comes meanwhile passes, and is not stored"),
+    ]
+
+    /// docs/limits.md
+    package static var page: String {
+        var page = """
+            # Limits of the gateway
+
+            Whatever could grow has a bound, and whoever goes beyond one is told by name: the status, the end of the problem's `type` (`urn:holdfast:problem:…`, RFC 9457) and the `detail` of
+            `Cache-Status`. The settings are those of the [configuration file](../Sources/HoldfastConfiguration/HoldfastConfiguration.docc/Settings.md); a limit without one is fixed for
+            `holdfast serve`, and a property for programs. This page is made of `GatewayLimit.all`, and a test compares the two.
+
+            | Limit | Default | Setting | Beyond it | Status | Problem | Detail |
+            |---|---|---|---|---|---|---|
+
+            """
+        for limit in all {
+            func name(_ text: String?) -> String { text.map { "`\($0)`" } ?? "" }
+            let status = limit.status.map(String.init) ?? ""
+            let cells: [String] = [
+                limit.name, limit.standard, name(limit.setting), limit.outcome, status, name(limit.code),
+                name(limit.detail),
+            ]
+            page += "| \(cells.joined(separator: " | ")) |\n"
+        }
+        return page
+    }
+}

@@ -1,0 +1,25 @@
+import Testing
+
+@testable import HoldfastConfiguration
+
+@Suite("Ranges of addresses") struct AddressRangeTests {
+    @Test(arguments: [
+        ("10.0.0.7", "10.0.0.7", true), ("10.0.0.7", "10.0.0.8", false), ("10.0.0.0/8", "10.255.1.2", true),
+        ("10.0.0.0/8", "11.0.0.0", false), ("10.1.0.0/15", "10.1.2.3", false), ("10.0.0.0/15", "10.1.2.3", true),
+        ("0.0.0.0/0", "203.0.113.9", true), ("0.0.0.0/0", "::1", false), ("::/0", "::1", true), ("::1", "::1", true),
+        ("fd00::/8", "fdab::1", true), ("fd00::/8", "fe80::1", false), ("fe80::/10", "fe80::1%eth0", true),
+        ("10.0.0.0/8", "::ffff:10.0.0.7", true), ("::ffff:10.0.0.0/104", "10.9.9.9", true),
+        ("10.0.0.0/8", "nonsense", false), ("10.0.0.0/8", "", false),
+    ])
+    func contains(range: String, address: String, expected: Bool) throws {
+        #expect(try #require(AddressRange(range)).contains(address) == expected)
+    }
+
+    @Test(arguments: [
+        "", "10", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/+8", "10.0.0.1/8", "::1/64", "::/129", "a.example",
+        "10.0.0.0/8/8", "::ffff:10.0.0.0/8",
+    ])
+    func refuses(text: String) {
+        #expect(AddressRange(text) == nil)
+    }
+}

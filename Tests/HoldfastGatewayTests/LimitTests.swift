@@ -1,0 +1,136 @@
+import Foundation
+import HTTPCache
+import HoldfastConfiguration
+import OfflineStore
+import Testing
+
+@testable import HoldfastGateway
+
+@Suite("Limits", .timeLimit(.minutes(2)))
+struct LimitTests {
+    /// docs/limits.md is what the code says. `HOLDFAST_WRITE_DOCS=1` writes it.
+    @Test("The page is what the code says") func page() throws {
+        let path = #filePath.replacing("Tests/HoldfastGatewayTests/LimitTests.swift", with: "docs/limits.md")
+        try expectFile(path, GatewayLimit.page)
+    }
+
+    @Test("Each limit's default is the one that counts") func defaults() throws {
+        let configuration = GatewayConfiguration(origin: try GatewayOrigin("http://a.example"))
+        let transport = OriginTransport.Configuration()
+        let store = CacheManager.Configuration()
+        let options = EngineOptions()
+        let counted: [String: Int] = [
+            "connections": configuration.maximumConnections, "request line": configuration.messageLimits.startLine,
+            "field lines": configuration.messageLimits.fieldBlock,
+            "number of field lines": configuration.messageLimits.fieldCount,
+            "chunk line": configuration.messageLimits.chunkLine,
+            "chunk extensions": configuration.messageLimits.chunkExtensions,
+            "trailers": configuration.messageLimits.trailers, "request content": Int(configuration.contentLimit),
+            "keyed content": configuration.keyedContentLimit,
+            "unwanted content": configuration.discardedContentLimit, "requests at an origin": options.inFlightLimit,
+            "requests waiting for an origin": options.waitingLimit,
+            "interim responses": transport.messageLimits.interimResponses,
+            "kept connections": transport.maximumIdleConnections, "variants": store.maximumVariantsPerKey,
+            "memory": store.memoryBudget, "resident body": store.maximumResidentBody,
+            "disk": Int(store.budget), "pending writes": store.maximumPendingBytes,
+        ]
+        for limit in GatewayLimit.all {
+            guard let value = limit.value else { continue }
+            #expect(counted[limit.name] == value, "\(limit.name)")
+        }
+        #expect(Set(GatewayLimit.all.compactMap { $0.value == nil ? nil : $0.name }) == Set(counted.keys))
+    }
+
+    /// Sends a request for which a limit is one too small, and expects what the page says.
+    private func expect(
+        _ name: String,
+        _ request: String,
+        configure: (inout GatewayConfiguration) -> Void
+    ) async throws {
+        let limit = try #require(GatewayLimit.all.first { $0.name == name })
+        try await RawOrigin.with([.ok("never")]) { origin in
+            try await RunningGateway.with(origin: origin.url, configure: configure) { gateway in
+                let response = try await gateway.send(request)
+                #expect(response.status == limit.status)
+                #expect(response.text.contains("\"urn:holdfast:problem:\(limit.code ?? "?")\""), "\(response.text)")
+                #expect(response["Cache-Status"]?.hasSuffix("detail=\(limit.detail ?? "?")") == true)
+                #expect(origin.requests.isEmpty)
+            }
+        }
+    }
+
+    private static let post = "POST / HTTP/1.1\r\nHost: g\r\n"
+
+    @Test("What a request goes beyond is named") func requests() async throws {
+        let long = String(repeating: "a", count: 300)
+        try await expect("request line", "GET /\(long) HTTP/1.1\r\nHost: g\r\n\r\n") { $0.messageLimits.startLine = 200 }
+        try await expect("field lines", "GET / HTTP/1.1\r\nHost: g\r\nX: \(long)\r\n\r\n") {
+            $0.messageLimits.fieldBlock = 200
+        }
+        try await expect("number of field lines", "GET / HTTP/1.1\r\nHost: g\r\nX: 1\r\nX: 2\r\n\r\n") {
+            $0.messageLimits.fieldCount = 2
+        }
+        try await expect("request content", Self.post + "Content-Length: 11\r\n\r\nhello world") { $0.contentLimit = 10 }
+        try await expect(
+            "request content",
+            Self.post + "Transfer-Encoding: chunked\r\n\r\nb\r\nhello world\r\n0\r\n\r\n"
+        ) { $0.contentLimit = 10 }
+        try await expect("chunk line", Self.post + "Transfer-Encoding: chunked\r\n\r\n1;\(long)\r\na\r\n0\r\n\r\n") {
+            $0.messageLimits.chunkLine = 200
+        }
+        try await expect(
+            "chunk extensions",
+            Self.post + "Transfer-Encoding: chunked\r\n\r\n1;\(long)\r\na\r\n0\r\n\r\n"
+        ) { $0.messageLimits.chunkExtensions = 200 }
+        try await expect("trailers", Self.post + "Transfer-Encoding: chunked\r\n\r\n0\r\nX: \(long)\r\n\r\n") {
+            $0.messageLimits.trailers = 200
+        }
+    }
+
+    @Test("Content up to the limit passes") func takesTheLimit() async throws {
+        try await RawOrigin.with([.ok("a"), .ok("b")]) { origin in
+            try await RunningGateway.with(origin: origin.url, configure: { $0.contentLimit = 11 }) { gateway in
+                #expect(try await gateway.send(Self.post + "Content-Length: 11\r\n\r\nhello world").text == "a")
+                let chunked = Self.post + "Transfer-Encoding: chunked\r\n\r\nb\r\nhello world\r\n0\r\n\r\n"
+                #expect(try await gateway.send(chunked).text == "b")
+                #expect(origin.requests.map(\.contentText) == ["hello world", "b\r\nhello world\r\n0\r\n\r\n"])
+            }
+        }
+    }
+
+    @Test("43: One connection too many of one client is answered 503, and a trusted one's is none", arguments: [false, true])
+    func connectionsOfAClient(isTrusted: Bool) async throws {
+        let limit = try #require(GatewayLimit.all.first { $0.name == "connections of one client" })
+        try await RawOrigin.with([.ok("x", fields: "Cache-Control: max-age=60\r\n")]) { origin in
+            try await RunningGateway.with(
+                origin: origin.url,
+                configure: {
+                    $0.maximumConnectionsPerClient = 1
+                    if isTrusted { $0.trustedClients = [AddressRange("127.0.0.0/8")].compactMap(\.self) }
+                }
+            ) { gateway in
+                try await RawClient.with(port: gateway.port) { first in
+                    try await first.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
+                    #expect(try await first.response().text == "x")
+                    let second = try await gateway.get("/")
+                    #expect(second.status == (isTrusted ? 200 : limit.status))
+                    if !isTrusted {
+                        #expect(second.text.contains("problem:\(limit.code ?? "?")\""))
+                        #expect(second["Retry-After"] == "1")
+                    }
+                    // The first goes on.
+                    try await first.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
+                    #expect(try await first.response().text == "x")
+                }
+            }
+        }
+    }
+}
+
+/// Compares a page with what makes it, or writes it where that is asked for.
+func expectFile(_ path: String, _ content: String) throws {
+    if ProcessInfo.processInfo.environment["HOLDFAST_WRITE_DOCS"] != nil {
+        try Data(content.utf8).write(to: URL(fileURLWithPath: path))
+    }
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == content, "HOLDFAST_WRITE_DOCS=1 writes it")
+}
