@@ -9,7 +9,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build run test simulate crash mutants fuzz benchmark benchmark-rules benchmark-layer benchmark-store docs lint format clean
+.PHONY: help setup build run demo unit test simulate crash mutants fuzz benchmark benchmark-rules benchmark-layer benchmark-store docs lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -22,7 +22,10 @@ setup: ## Install what the build needs and is missing here (Debian, Ubuntu)
 build: ## Build the libraries and the tools
 	@scripts/build
 
-run: ## See it work: a feed outlives its origin; ends by itself
+run: ## Run the gateway before a sample origin, or before ORIGIN=https://…; Ctrl-C ends it
+	@scripts/run
+
+demo: ## See it work: a feed outlives its origin; ends by itself
 	@scripts/demo
 
 test: ## Check everything: format, warnings, all tests, a consumer package
@@ -48,6 +51,9 @@ benchmark-layer: ## Measure the request layer beside plain AsyncHTTPClient
 
 benchmark-store: ## Measure the store beside C, diskcache and requests-cache
 	@scripts/benchmark-store
+
+unit: ## Check the unit of systemd; installs systemd-analyze where it is missing
+	@scripts/unit
 
 mutants: ## Break rules on purpose and see their tests fail; takes half an hour
 	@scripts/mutants

@@ -80,8 +80,49 @@ stop_origin() {
     origin_pid=
 }
 
+# start_gateway ARGUMENTS...: starts 'holdfast serve' and sets $gateway to its URL and $gateway_pid.
+start_gateway() {
+    local line=
+    rm -f "$temporary/listens"
+    mkfifo "$temporary/listens"
+    "$bin/holdfast" serve "$@" >"$temporary/listens" &
+    gateway_pid=$!
+    read -r -t 60 line <"$temporary/listens" || true
+    gateway=${line#holdfast listening on }
+    case $gateway in
+    http://*) ;;
+    *) fail "the gateway did not start; see above." ;;
+    esac
+}
+
+# stop_gateway: ends the gateway, if one runs, and waits until it has ended.
+stop_gateway() {
+    [ -n "${gateway_pid:-}" ] || return 0
+    kill "$gateway_pid" 2>/dev/null || true
+    wait "$gateway_pid" 2>/dev/null || true
+    gateway_pid=
+}
+
 # clean_up: what a script leaves behind is nothing. For 'trap clean_up EXIT'.
 clean_up() {
+    stop_gateway
     stop_origin
     if [ -n "${temporary:-}" ]; then rm -rf "$temporary"; fi
+}
+
+# install_packages NAMES...: with the system's package manager, where that is apt.
+install_packages() {
+    local privileged=
+    if ! command -v apt-get >/dev/null 2>&1; then
+        fail "Missing: $*. Install it with this system's package manager (Fedora: 'dnf install sqlite-devel zlib-devel git')."
+    fi
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null 2>&1 ||
+            fail "Missing: $*. As root, run 'apt-get update && apt-get install $*', then try again."
+        privileged=sudo
+    fi
+    say "Installing $* (missing here, needed by the build)"
+    $privileged apt-get update -q || fail "'apt-get update' failed; see above. Without it $* cannot be installed."
+    $privileged env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@" ||
+        fail "'apt-get install $*' failed; see above."
 }

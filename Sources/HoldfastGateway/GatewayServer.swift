@@ -137,7 +137,7 @@ public final class GatewayServer: Service {
                 channel.eventLoop.makeCompletedFuture {
                     if let excess = connections.admit(channel) {
                         return try channel.pipeline.syncOperations.addHandler(
-                            BusyHandler(service: service, excess: excess)
+                            BusyHandler(service: service, excess: excess, connections: connections)
                         )
                     }
                     try channel.pipeline.syncOperations.addHandler(ConnectionHandler(service: service))

@@ -74,7 +74,7 @@ struct GatewayAttackTests {
     @Test(
         "4: Content of a GET or HEAD on a hit is never read as the next request",
         arguments: ["GET", "HEAD"],
-        ["Content-Length: 37\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n25\r\n"]
+        ["Content-Length: 38\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n26\r\n"]
     )
     func contentOnAHit(method: String, framing: String) async throws {
         let smuggled = "GET /smuggled HTTP/1.1\r\nHost: evil\r\n\r\n"
@@ -83,7 +83,7 @@ struct GatewayAttackTests {
                 _ = try await gateway.get("/")
                 try await RawClient.with(port: gateway.port) { client in
                     let end = framing.hasPrefix("T") ? "\r\n0\r\n\r\n" : ""
-                    try #require(smuggled.utf8.count == 37)
+                    try #require(smuggled.utf8.count == 38)
                     try await client.send(
                         "\(method) / HTTP/1.1\r\nHost: g\r\n\(framing)\(smuggled)\(end)GET /next HTTP/1.1\r\nHost: g\r\n\r\n"
                     )
@@ -158,7 +158,8 @@ struct GatewayAttackTests {
                     while response.status == 103 { response = try await client.response() }
                     #expect(response.status == 502)
                 }
-                #expect(try await gateway.get("/").text == "good")
+                let answer1 = try await gateway.get("/")
+                #expect(answer1.text == "good")
                 #expect(origin.connectionCount == 2)
             }
         }
@@ -168,8 +169,10 @@ struct GatewayAttackTests {
         let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
         try await RawOrigin.with([.answer(answer), .ok("good")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
-                #expect(try await gateway.get("/a").text == "ok")
-                #expect(try await gateway.get("/b").text == "good")
+                let answer2 = try await gateway.get("/a")
+                #expect(answer2.text == "ok")
+                let answer3 = try await gateway.get("/b")
+                #expect(answer3.text == "good")
                 #expect(origin.connectionCount == 2)
             }
         }
@@ -189,9 +192,12 @@ struct GatewayAttackTests {
         let answers = ["a", "b", "none"].map { RawOrigin.Step.ok($0, fields: Self.cacheable) }
         try await RawOrigin.with(answers) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
-                #expect(try await gateway.get("/", fields: "Authorization: Bearer a\r\n").text == "a")
-                #expect(try await gateway.get("/", fields: "Authorization: Bearer b\r\n").text == "b")
-                #expect(try await gateway.get("/").text == "none")
+                let answer4 = try await gateway.get("/", fields: "Authorization: Bearer a\r\n")
+                #expect(answer4.text == "a")
+                let answer5 = try await gateway.get("/", fields: "Authorization: Bearer b\r\n")
+                #expect(answer5.text == "b")
+                let answer6 = try await gateway.get("/")
+                #expect(answer6.text == "none")
                 #expect(origin.requests.count == 3)
             }
         }
@@ -209,8 +215,10 @@ struct GatewayAttackTests {
         let answer = "HTTP/1.1 431 Too Large\r\nContent-Length: 2\r\n\r\nno"
         try await RawOrigin.with([.answer(answer), .ok("yes")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
-                #expect(try await gateway.get("/").status == 431)
-                #expect(try await gateway.get("/").text == "yes")
+                let answer7 = try await gateway.get("/")
+                #expect(answer7.status == 431)
+                let answer8 = try await gateway.get("/")
+                #expect(answer8.text == "yes")
             }
         }
     }
@@ -252,7 +260,8 @@ struct GatewayAttackTests {
         try await RawOrigin.with([.ok("mine", fields: Self.cacheable), .ok("yours")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let fields = "Connection: close, \(name)\r\n\(name): secret=1\r\n"
-                #expect(try await gateway.get("/", fields: fields).text == "mine")
+                let answer9 = try await gateway.get("/", fields: fields)
+                #expect(answer9.text == "mine")
                 #expect(origin.requests.first?.values(name) == ["secret=1"])
                 if name == "Authorization" { #expect(try await gateway.get("/").text == "yours") }
             }
@@ -373,7 +382,8 @@ struct GatewayAttackTests {
     func otherHosts(request: String) async throws {
         try await RawOrigin.with([.ok("here")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
-                #expect(try await gateway.send(request + "\r\n\r\n").text == "here")
+                let answer10 = try await gateway.send(request + "\r\n\r\n")
+                #expect(answer10.text == "here")
                 #expect(origin.requests.map { $0.values("Host") } == [[origin.authority]])
                 #expect(origin.requests.first?.text.contains("evil.example\r\n") == false)
             }

@@ -3,16 +3,22 @@ import HTTPTypes
 import NIOCore
 
 /// Answers a connection that is one too many: 503, at once, and closed.
+///
+/// What the client has sent meanwhile is read and dropped for a while, where few others are treated so: closing over it would reset the connection, and lose the answer.
+/// RFC 9112 §9.6
 final class BusyHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     private let service: GatewayService
     private let excess: ConnectionRegistry.Excess
+    private let connections: ConnectionRegistry
+    private var deadline: Scheduled<Void>?
 
-    init(service: GatewayService, excess: ConnectionRegistry.Excess) {
+    init(service: GatewayService, excess: ConnectionRegistry.Excess, connections: ConnectionRegistry) {
         self.service = service
         self.excess = excess
+        self.connections = connections
     }
 
     func channelActive(context: ChannelHandlerContext) {
@@ -25,7 +31,32 @@ final class BusyHandler: ChannelInboundHandler {
         octets.writeEndOfHead()
         octets.writeImmutableBuffer(body)
         context.writeAndFlush(wrapOutboundOut(octets), promise: nil)
+        guard connections.beginLingering() else { return context.close(promise: nil) }
+        context.channel.closeFuture.whenComplete { [connections] _ in connections.endLingering() }
+        let time = service.configuration.timeouts.closing.timeAmount
+        deadline = context.eventLoop.assumeIsolated().scheduleTask(in: time) { context.close(promise: nil) }
+        context.close(mode: .output, promise: nil)
+        context.read()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        context.read()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case ChannelEvent.inputClosed = event { return context.close(promise: nil) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
         context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        deadline?.cancel()
+        deadline = nil
     }
 }
 

@@ -55,6 +55,19 @@ final class ConnectionRegistry: Sendable {
         return nil
     }
 
+    /// Connections that are refused and may take a moment to notice; a flood of them is closed at once.
+    private static let lingeringLimit = 64
+    private let lingering = Atomic(0)
+
+    /// Whether one more may linger; then ``endLingering()`` belongs to it.
+    func beginLingering() -> Bool {
+        if lingering.add(1, ordering: .relaxed).newValue <= Self.lingeringLimit { return true }
+        endLingering()
+        return false
+    }
+
+    func endLingering() { lingering.subtract(1, ordering: .relaxed) }
+
     /// Lets ``untilDraining()`` return.
     func beginDraining() {
         let waiting = state.withLock { state in
