@@ -17,6 +17,7 @@ let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let metricsTestKit: Target.Dependency = .product(name: "MetricsTestKit", package: "swift-metrics")
 let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
 let structuredFields: Target.Dependency = .product(
     name: "RawStructuredFieldValues",
@@ -288,7 +289,9 @@ let package = Package(
         ),
         .testTarget(
             name: "HTTPCacheTests",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", httpTypes, nioCore, logging],
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", httpTypes, nioCore, logging, metricsTestKit,
+            ],
             swiftSettings: settings
         ),
     ]

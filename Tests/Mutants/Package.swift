@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The policy and the engine with their tests, and nothing else: what scripts/mutants builds again for each change. It copies this file into a folder of
+// The policy, the engine and the gateway with their tests, and nothing else: what scripts/mutants builds again for each change. It copies this file into a folder of
 // its own, beside copies of Sources and Tests. Settings and versions are those of the package itself.
 
 let settings: [SwiftSetting] = [
@@ -16,8 +16,12 @@ let settings: [SwiftSetting] = [
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
+let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
+let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let metricsTestKit: Target.Dependency = .product(name: "MetricsTestKit", package: "swift-metrics")
 let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let structuredFields: Target.Dependency = .product(
@@ -30,6 +34,9 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
@@ -46,7 +53,22 @@ let package = Package(
         ),
         .target(
             name: "HoldfastTesting",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, nioPosix],
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, nioPosix, logging],
+            // What stands on the request layer, which is not here.
+            exclude: ["Client", "Network/ScriptedTransport+Samples.swift"],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "HoldfastConfiguration",
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, yams],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "HoldfastGateway",
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", httpTypes, nioCore, nioPosix, nioSSL,
+                logging, serviceLifecycle,
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -56,7 +78,19 @@ let package = Package(
         ),
         .testTarget(
             name: "HTTPCacheTests",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", httpTypes, nioCore, logging],
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", httpTypes, nioCore, logging, metricsTestKit,
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HoldfastGatewayTests",
+            dependencies: [
+                "HoldfastGateway", "HoldfastConfiguration", "HTTPCacheSemantics", "HTTPCache", "HoldfastTesting",
+                httpTypes, nioCore, nioPosix, nioSSL, logging,
+            ],
+            // It compares with the store's defaults.
+            exclude: ["LimitPageTests.swift"],
             swiftSettings: settings
         ),
     ]

@@ -10,9 +10,9 @@ final class OriginHealthMetrics: Sendable {
         let outages: Counter
         var count = 0
 
-        init(_ origin: String) {
-            away = Gauge(label: "holdfast_origins_away", dimensions: [("origin", origin)])
-            outages = Counter(label: "holdfast_origin_outages_total", dimensions: [("origin", origin)])
+        init(_ origin: String, _ factory: any MetricsFactory) {
+            away = Gauge(label: "holdfast_origins_away", dimensions: [("origin", origin)], factory: factory)
+            outages = Counter(label: "holdfast_origin_outages_total", dimensions: [("origin", origin)], factory: factory)
         }
     }
 
@@ -21,6 +21,10 @@ final class OriginHealthMetrics: Sendable {
     private static let others = "other"
 
     private let series = Mutex<[String: Series]>([:])
+
+    private let factory: any MetricsFactory
+
+    init(factory: any MetricsFactory = MetricsSystem.factory) { self.factory = factory }
 
     func wentAway(_ origin: Origin) {
         change(origin) { series in
@@ -38,7 +42,7 @@ final class OriginHealthMetrics: Sendable {
             let name = origin.description
             // Once there, a name stays, so that what went away under it comes back under it.
             let label = all[name] != nil || all.count < Self.limit ? name : Self.others
-            var series = all[label] ?? Series(label)
+            var series = all[label] ?? Series(label, factory)
             body(&series)
             series.away.record(series.count)
             all[label] = series
