@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheSemantics
 import HoldfastTesting
 import Testing
 
@@ -17,7 +18,7 @@ import Testing
         try await fixture.get()
         #expect(try await fixture.get().response.outcome.isHit)
         let number = fixture.engine.settingsNumber
-        fixture.engine.reconfigure(options: options(), rules: TestRules { $0.bypassesStore = true })
+        fixture.engine.reconfigure(options: options(), rules: TestRules { $0.isBypassed = true })
         #expect(fixture.engine.settingsNumber > number)
         let bypassed = try await fixture.get()
         #expect(bypassed.text == "2" && !bypassed.response.outcome.isHit)
@@ -53,7 +54,10 @@ import Testing
         await fixture.transport.waitForRequests(1)
         async let second = fixture.get("https://a.example/1")
         await fixture.transport.waitForRequests(2)
-        fixture.engine.reconfigure(options: options { $0.inFlightLimit = 1; $0.waitingLimit = 0 }, rules: nil)
+        fixture.engine.reconfigure(options: options { 
+            $0.inFlightLimit = 1
+            $0.waitingLimit = 0
+        }, rules: nil)
         gates[0].open()
         #expect(try await first.text == "0")
         // One place is taken still, and there is one.
