@@ -139,7 +139,9 @@ struct GatewayService: Sendable {
             sink.discardContent()
             return nil
         case "QUERY":
-            return try await content.limited(to: configuration.contentLimit).keyed(upTo: configuration.keyedContentLimit)
+            return try await content.limited(to: configuration.contentLimit).keyed(
+                upTo: configuration.keyedContentLimit
+            )
         default:
             if content.length == 0 { return .buffer(ByteBuffer()) }
             let content = try content.limited(to: configuration.contentLimit)

@@ -117,6 +117,35 @@ struct HoldfastReloadTests {
         }
     }
 
+    @Test func anOriginsAbsenceAndReturnAreOneLineEach() async throws {
+        try await SampleOrigin.withOrigin { origin in
+            try await TemporaryFolder.with { folder in
+                let arguments = ["--origin", origin.baseURL, "--listen", "127.0.0.1:0", "--store", folder.path + "/a"]
+                var log = OutputReader(Pipe())
+                _ = try await RunningServer.with(arguments) { server in
+                    log = server.log
+                    let kept = try server.connect()
+                    kept.get("/respond?body=stored")
+                    _ = await kept.read(until: "stored")
+                    await origin.stop()
+                    for _ in 0..<3 {
+                        kept.send("GET /respond?body=stored HTTP/1.1\r\nHost: a\r\nCache-Control: no-cache\r\n\r\n")
+                        #expect(await kept.read(until: "stored").contains("detail=offline"))
+                    }
+                    let away = await log.line(containing: "Origin cannot be reached")
+                    #expect(away.contains(" notice ") && away.contains("origin=\(origin.baseURL)"))
+                    try await origin.restart()
+                    kept.get("/respond?body=back")
+                    #expect(await kept.read(until: "back").hasPrefix("HTTP/1.1 200 "))
+                    let back = await log.line(containing: "Origin")
+                    #expect(back.contains(" notice ") && back.contains("Origin answers again"))
+                    server.signal(SIGTERM)
+                }
+                #expect(await !log.rest().contains("Origin"))
+            }
+        }
+    }
+
     @Test func theFirstSignalLetsRequestsFinish() async throws {
         try await SampleOrigin.withOrigin { origin in
             try await TemporaryFolder.with { folder in
@@ -166,7 +195,8 @@ struct HoldfastReloadTests {
             let arguments = [
                 "--origin", "http://127.0.0.1:1", "--listen", "127.0.0.1:0", "--store", folder.path + "/a",
             ]
-            let ending = try await RunningServer.with(arguments, environment: ["NOTIFY_SOCKET": socket.path]) { server in
+            let ending = try await RunningServer.with(arguments, environment: ["NOTIFY_SOCKET": socket.path]) {
+                server in
                 #expect(await socket.next() == "READY=1")
                 server.signal(SIGHUP)
                 #expect(await socket.next().wholeMatch(of: /RELOADING=1\nMONOTONIC_USEC=\d+/) != nil)

@@ -68,7 +68,7 @@ struct HoldfastServeSettingsTests {
     }
 
     @Test(arguments: [
-        ("--threads", "0", "from 1 to 1024"), ("--listen", "here", "HOST:PORT"),
+        ("--threads", "0", "from 1 to 1024"), ("--threads", "two", "from 1 to 1024"), ("--listen", "here", "HOST:PORT"),
         ("--origin", "ftp://a.example", "http or https"), ("--mode", "sometimes", "preferStored"),
     ])
     func aWrongOptionIsNamed(option: String, value: String, allowed: String) async throws {

@@ -54,10 +54,13 @@ import Testing
         await fixture.transport.waitForRequests(1)
         async let second = fixture.get("https://a.example/1")
         await fixture.transport.waitForRequests(2)
-        fixture.engine.reconfigure(options: options { 
-            $0.inFlightLimit = 1
-            $0.waitingLimit = 0
-        }, rules: nil)
+        fixture.engine.reconfigure(
+            options: options {
+                $0.inFlightLimit = 1
+                $0.waitingLimit = 0
+            },
+            rules: nil
+        )
         gates[0].open()
         #expect(try await first.text == "0")
         // One place is taken still, and there is one.

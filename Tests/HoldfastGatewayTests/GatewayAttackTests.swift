@@ -59,7 +59,8 @@ struct GatewayAttackTests {
     @Test(
         "3: Chunks that are none end the request and the connection",
         arguments: [
-            "FFFFFFFFFFFFFFFF1\r\n", "-1\r\n", "5\r\nhelloXX0\r\n\r\n", "5\r\nhello\n0\r\n\r\n", "5\nhello\r\n0\r\n\r\n",
+            "FFFFFFFFFFFFFFFF1\r\n", "-1\r\n", "5\r\nhelloXX0\r\n\r\n", "5\r\nhello\n0\r\n\r\n",
+            "5\nhello\r\n0\r\n\r\n",
             "0\r\nX", "0\r\n\n",
         ]
     )
@@ -260,7 +261,10 @@ struct GatewayAttackTests {
         }
     }
 
-    @Test("34: A Connection that names credentials makes nobody's answer everybody's", arguments: ["Authorization", "Cookie"])
+    @Test(
+        "34: A Connection that names credentials makes nobody's answer everybody's",
+        arguments: ["Authorization", "Cookie"]
+    )
     func namedCredentials(name: String) async throws {
         try await RawOrigin.with([.ok("mine", fields: Self.cacheable), .ok("yours")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
@@ -343,7 +347,8 @@ struct GatewayAttackTests {
         }
     }
 
-    @Test("40: An answer that may not be shared releases those who waited for it, in parallel") func uncacheableLeaders()
+    @Test("40: An answer that may not be shared releases those who waited for it, in parallel")
+    func uncacheableLeaders()
         async throws
     {
         let gate = AsyncStream<Void>.makeStream()

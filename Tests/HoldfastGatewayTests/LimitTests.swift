@@ -1,3 +1,4 @@
+import HTTPCache
 import HoldfastConfiguration
 import Testing
 
@@ -27,14 +28,18 @@ struct LimitTests {
 
     @Test("What a request goes beyond is named") func requests() async throws {
         let long = String(repeating: "a", count: 300)
-        try await expect("request line", "GET /\(long) HTTP/1.1\r\nHost: g\r\n\r\n") { $0.messageLimits.startLine = 200 }
+        try await expect("request line", "GET /\(long) HTTP/1.1\r\nHost: g\r\n\r\n") {
+            $0.messageLimits.startLine = 200
+        }
         try await expect("field lines", "GET / HTTP/1.1\r\nHost: g\r\nX: \(long)\r\n\r\n") {
             $0.messageLimits.fieldBlock = 200
         }
         try await expect("number of field lines", "GET / HTTP/1.1\r\nHost: g\r\nX: 1\r\nX: 2\r\n\r\n") {
             $0.messageLimits.fieldCount = 2
         }
-        try await expect("request content", Self.post + "Content-Length: 11\r\n\r\nhello world") { $0.contentLimit = 10 }
+        try await expect("request content", Self.post + "Content-Length: 11\r\n\r\nhello world") {
+            $0.contentLimit = 10
+        }
         try await expect(
             "request content",
             Self.post + "Transfer-Encoding: chunked\r\n\r\nb\r\nhello world\r\n0\r\n\r\n"
@@ -51,6 +56,44 @@ struct LimitTests {
         }
     }
 
+    private func expect(_ response: RawResponse, _ name: String) throws {
+        let limit = try #require(GatewayLimit.all.first { $0.name == name })
+        #expect(response.status == limit.status)
+        #expect(response.text.contains("\"urn:holdfast:problem:\(limit.code ?? "?")\""), "\(response.text)")
+        if let detail = limit.detail { #expect(response["Cache-Status"]?.hasSuffix("detail=\(detail)") == true) }
+    }
+
+    @Test("What an origin goes beyond is named") func origins() async throws {
+        let flood = String(repeating: "HTTP/1.1 103 Hint\r\n\r\n", count: 17)
+        try await RawOrigin.with([.answer(flood)]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                // HTTP/1.0 is told of no interim responses.
+                let answer = try await gateway.send("GET / HTTP/1.0\r\n\r\n")
+                try expect(answer, "interim responses")
+            }
+        }
+        var options = EngineOptions()
+        options.hardTimeout = .milliseconds(200)
+        try await RawOrigin.with([.silence]) { origin in
+            try await RunningGateway.with(origin: origin.url, options: options) { gateway in
+                let answer = try await gateway.get("/")
+                try expect(answer, "time for an origin's head")
+            }
+        }
+    }
+
+    @Test("A head that is slow is named") func slowHeads() async throws {
+        try await RawOrigin.with { origin in
+            try await RunningGateway.with(
+                origin: origin.url,
+                configure: { $0.timeouts.head = .milliseconds(100) }
+            ) { gateway in
+                let answer = try await gateway.send("GET / HTTP/1.1\r\n")
+                try expect(answer, "time for a head")
+            }
+        }
+    }
+
     @Test("Content up to the limit passes") func takesTheLimit() async throws {
         try await RawOrigin.with([.ok("a"), .ok("b")]) { origin in
             try await RunningGateway.with(origin: origin.url, configure: { $0.contentLimit = 11 }) { gateway in
@@ -64,7 +107,10 @@ struct LimitTests {
         }
     }
 
-    @Test("43: One connection too many of one client is answered 503, and a trusted one's is none", arguments: [false, true])
+    @Test(
+        "43: One connection too many of one client is answered 503, and a trusted one's is none",
+        arguments: [false, true]
+    )
     func connectionsOfAClient(isTrusted: Bool) async throws {
         let limit = try #require(GatewayLimit.all.first { $0.name == "connections of one client" })
         try await RawOrigin.with([.ok("x", fields: "Cache-Control: max-age=60\r\n")]) { origin in

@@ -12,7 +12,11 @@ final class OriginHealthMetrics: Sendable {
 
         init(_ origin: String, _ factory: any MetricsFactory) {
             away = Gauge(label: "holdfast_origins_away", dimensions: [("origin", origin)], factory: factory)
-            outages = Counter(label: "holdfast_origin_outages_total", dimensions: [("origin", origin)], factory: factory)
+            outages = Counter(
+                label: "holdfast_origin_outages_total",
+                dimensions: [("origin", origin)],
+                factory: factory
+            )
         }
     }
 

@@ -77,7 +77,12 @@ package struct GatewayLimit: Sendable {
         GatewayLimit("unwanted content", "1 MiB", 1 << 20, "the connection is closed behind the answer"),
         refused("time for a head", "30 s", nil, 408, "timed-out"),
         GatewayLimit("time between requests", "60 s", nil, "the connection is closed"),
-        GatewayLimit("time for a client to take more", "60 s", nil, "the connection is closed; nobody else waits for it"),
+        GatewayLimit(
+            "time for a client to take more",
+            "60 s",
+            nil,
+            "the connection is closed; nobody else waits for it"
+        ),
         GatewayLimit(
             "requests at an origin",
             "256",
@@ -97,7 +102,12 @@ package struct GatewayLimit: Sendable {
             "overloaded",
             detail: "overloaded"
         ),
-        GatewayLimit("requests waiting for one fetch", "`limits.connections`", nil, "each connection has one request at a time"),
+        GatewayLimit(
+            "requests waiting for one fetch",
+            "`limits.connections`",
+            nil,
+            "each connection has one request at a time"
+        ),
         refused(
             "time for an origin's head",
             "60 s",

@@ -73,7 +73,8 @@ extension Problem {
         code: "too-many-connections-of-client",
         title: "Too many connections of one client",
         status: 503,
-        detail: "Your address has as many connections to the gateway as one may have. Close some, or use them for more than one request.",
+        detail:
+            "Your address has as many connections to the gateway as one may have. Close some, or use them for more than one request.",
         outcome: CacheOutcome(detail: CacheOutcome.Detail("refused"))
     )
 }

@@ -111,7 +111,9 @@ extension ConnectionRegistry.State {
         // Counted whatever the limit is: it may be set while they are open.
         if let client {
             let count = counts[client, default: 0]
-            if let perClient = limits.perClient, count >= perClient, !limits.trusted.contains(where: { $0.contains(client) }) {
+            if let perClient = limits.perClient, count >= perClient,
+                !limits.trusted.contains(where: { $0.contains(client) })
+            {
                 return .perClient
             }
             counts[client] = count + 1

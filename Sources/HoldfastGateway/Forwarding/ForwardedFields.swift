@@ -41,7 +41,10 @@ enum ForwardedFields {
         // A proxy that ends TLS knows what its client spoke; this gateway is spoken to in the clear.
         let scheme = claimed[.xForwardedProto]?.lowercased()
         fields.append(
-            HTTPField(name: .xForwardedProto, value: scheme.flatMap { ["http", "https"].contains($0) ? $0 : nil } ?? "http")
+            HTTPField(
+                name: .xForwardedProto,
+                value: scheme.flatMap { ["http", "https"].contains($0) ? $0 : nil } ?? "http"
+            )
         )
         guard let client else { return }
         func append(_ name: HTTPField.Name, _ own: String) {

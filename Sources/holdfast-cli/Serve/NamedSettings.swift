@@ -44,7 +44,7 @@ struct NamedSettings: Sendable {
             }
             return mode.offlineMode
         }
-        threads = try text(arguments.threads.map { "\($0)" }, .threads).map { text, place in
+        threads = try text(arguments.threads, .threads).map { text, place in
             guard let number = Int(text), (1...1024).contains(number) else {
                 throw Refusal(description: "\(place) takes a number from 1 to 1024, and '\(text)' is none.")
             }

@@ -88,8 +88,13 @@ struct Serve: AsyncParsableCommand {
     )
     var mode: Mode?
 
-    @Option(help: "Threads that serve connections. As many as there are processors unless told otherwise.")
-    var threads: Int?
+    @Option(
+        help: ArgumentHelp(
+            "Threads that serve connections, 1 to 1024. As many as there are processors unless told otherwise.",
+            valueName: "number"
+        )
+    )
+    var threads: String?
 
     func validate() throws {
         let environment = ProcessInfo.processInfo.environment
