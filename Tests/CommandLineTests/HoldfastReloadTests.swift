@@ -117,6 +117,26 @@ struct HoldfastReloadTests {
         }
     }
 
+    @Test func fewerOpenFilesThanConnectionsAreToldOf() async throws {
+        try await withFile { path in
+            let text = "version: 1\nlisten: 127.0.0.1:0\nstore: {path: a.store}\nlimits: {connections: 1000000}\n"
+            try write(text + "routes: [{origin: 'http://127.0.0.1:1'}]\n", path)
+            var limit = rlimit()
+            #if canImport(Glibc)
+                getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            #else
+                getrlimit(RLIMIT_NOFILE, &limit)
+            #endif
+            // Where the system allows a million files there is nothing to tell.
+            let isEnough = limit.rlim_max >= 1_000_000
+            _ = try await RunningServer.with(["--config", path.path]) { server in
+                server.signal(SIGTERM)
+                let line = await server.log.line(containing: isEnough ? "Ending" : "raise the limit of open files")
+                #expect(line.contains(isEnough ? "SIGTERM" : "limits.connections=1000000"))
+            }
+        }
+    }
+
     @Test func anOriginsAbsenceAndReturnAreOneLineEach() async throws {
         try await SampleOrigin.withOrigin { origin in
             try await TemporaryFolder.with { folder in

@@ -32,6 +32,7 @@ struct GatewayProcess: Sendable {
         _ signals: UnixSignalsSequence
     ) async throws {
         let logger = Logger.standardError
+        DescriptorLimit.raise(for: settings.gateway.maximumConnections, logger)
         let store = try await CacheManager.open(at: settings.store, configuration: settings.storage, logger: logger)
         let process: GatewayProcess
         do {

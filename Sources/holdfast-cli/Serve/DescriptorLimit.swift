@@ -1,0 +1,35 @@
+import Logging
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// How many files and connections the process may have open, which the system keeps low for programs that still use `select(2)`.
+enum DescriptorLimit {
+    /// Raises it as far as the system lets it, and says so where that is not enough.
+    ///
+    /// - Parameter connections: of clients. Each may need one more to the origin, and the store has some.
+    static func raise(for connections: Int, _ logger: Logger) {
+        #if canImport(Glibc)
+            let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        #else
+            let resource = RLIMIT_NOFILE
+        #endif
+        var limit = rlimit()
+        guard getrlimit(resource, &limit) == 0 else { return }
+        let wanted = rlim_t(connections) * 2 + 256
+        guard limit.rlim_cur < wanted else { return }
+        limit.rlim_cur = min(wanted, limit.rlim_max)
+        _ = setrlimit(resource, &limit)
+        _ = getrlimit(resource, &limit)
+        guard limit.rlim_cur < rlim_t(connections) else { return }
+        logger.warning(
+            "Fewer connections than configured are possible; raise the limit of open files (ulimit -n, LimitNOFILE)",
+            metadata: ["limits.connections": "\(connections)", "process.open_files": "\(limit.rlim_cur)"]
+        )
+    }
+}
