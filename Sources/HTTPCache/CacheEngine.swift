@@ -136,6 +136,9 @@ public final class CacheEngine: Sendable {
     /// Fetches under way, those that nobody waits for included.
     package var fillCount: Int { fills.count }
 
+    /// Callers who wait for fetches that are shared, for tests that must know that somebody has joined.
+    package var memberCount: Int { fills.memberCount }
+
     /// The key under which a request's answer is looked up and, unless it may be shared, stored.
     ///
     /// `nil` where the request names no `http` or `https` target, or its method, its content or a rule allows no stored answer.

@@ -1,4 +1,5 @@
 import HTTPCache
+import HoldfastGateway
 import NIOCore
 import Testing
 
@@ -281,7 +282,9 @@ struct GatewayAttackTests {
         let content = [UInt8](repeating: 0x61, count: 16 << 20)
         let head = "HTTP/1.1 200 OK\r\n\(Self.cacheable)Content-Length: \(content.count)\r\n\r\n"
         try await RawOrigin.with([.answer(Array(head.utf8) + content)]) { origin in
-            try await RunningGateway.with(origin: origin.url) { gateway in
+            // It is not given up for its slowness either, while this test waits.
+            try await RunningGateway.with(origin: origin.url, configure: { $0.timeouts.write = .seconds(600) }) {
+                gateway in
                 try await RawClient.with(port: gateway.port, receiveBuffer: 16 << 10) { slow in
                     try await slow.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
                     await origin.requests(reach: 1)
@@ -361,6 +364,7 @@ struct GatewayAttackTests {
                 try await withThrowingTaskGroup(of: RawResponse?.self) { tasks in
                     for _ in 0..<3 { tasks.addTask { try? await gateway.get("/") } }
                     await origin.requests(reach: 1)
+                    while gateway.engine.memberCount < 3 { await Task.yield() }
                     gate.continuation.finish()
                     // Both are sent before either is answered, so they do not wait for each other.
                     await origin.requests(reach: 3)

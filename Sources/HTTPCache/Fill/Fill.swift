@@ -111,6 +111,9 @@ final class Fill: Sendable {
         }
     }
 
+    /// Callers who are between joining and their answer.
+    var memberCount: Int { state.withLock { $0.memberCount } }
+
     /// Waits for the head.
     ///
     /// - Parameter isLeader: the request that is under way is this caller's own.

@@ -100,6 +100,12 @@ final class FillRegistry: Sendable {
     /// Fills that have not ended.
     var count: Int { state.withLock { $0.fills.count + $0.unregistered.count } }
 
+    /// Callers who wait for fills that others may join.
+    var memberCount: Int {
+        let fills = state.withLock { Array($0.fills.values) }
+        return fills.reduce(0) { $0 + $1.memberCount }
+    }
+
     /// Whether the cache is shut down.
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
