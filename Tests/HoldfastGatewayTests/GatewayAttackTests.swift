@@ -379,7 +379,8 @@ struct GatewayAttackTests {
     @Test("40: Those who wait for a silent origin wait no longer than its timeout") func silentLeaders() async throws {
         var options = EngineOptions()
         options.hardTimeout = .milliseconds(200)
-        try await RawOrigin.with([.silence]) { origin in
+        // On a busy machine one of them may come when the first has given up already.
+        try await RawOrigin.with([.silence, .silence, .silence]) { origin in
             try await RunningGateway.with(origin: origin.url, mode: .online, options: options) { gateway in
                 try await withThrowingTaskGroup(of: RawResponse.self) { tasks in
                     for _ in 0..<3 { tasks.addTask { try await gateway.get("/") } }

@@ -244,7 +244,8 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func answerResident(_ head: RequestHead, _ prepared: PreparedRequest) -> Bool {
         guard let answer = service.residentAnswer(prepared, for: client) else { return false }
         let octets = announce(answer.head, length: answer.length)
-        if answer.isForAll, let present, hot.isSeenAgain(hash: present.hash), head.minorVersion > 0, machine.isKeptAlive,
+        if answer.isForAll, let present, hot.isSeenAgain(hash: present.hash), head.minorVersion > 0,
+            machine.isKeptAlive,
             let again = HotAnswer(
                 request: present.octets,
                 hash: present.hash,
