@@ -32,6 +32,7 @@ import Testing
 /// | the wrong octets of a stored part are opened | not found by the fixed seeds |
 /// | a 304's private fields are kept | the store's content |
 /// | an error replaces a success stored meanwhile | the store's commits |
+/// | a guest's private response answers users | a guest's answer |
 @Suite struct SimulationTests {
     static let exchanges = 300
 
