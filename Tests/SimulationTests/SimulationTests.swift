@@ -32,6 +32,7 @@ import Testing
 /// | the wrong octets of a stored part are opened | not found by the fixed seeds |
 /// | a 304's private fields are kept | the store's content |
 /// | an error replaces a success stored meanwhile | the store's commits |
+/// | a guest's private response answers users | a guest's answer |
 @Suite struct SimulationTests {
     static let exchanges = 300
 
@@ -87,7 +88,7 @@ import Testing
         #expect(first.hits == second.hits)
     }
 
-    /// What waits for its turn while it is on an actor is nobody else's to run.
+    /// What waits for its turn while it is on an actor is nobody else's to run. Often, because the runtime's pool is not always quick enough to take it.
     @Test func anActorsTaskStaysOnTheThread() async {
         await #expect(processExitsWith: .success) { await Self.waitOnAnActor() }
     }
@@ -97,7 +98,10 @@ import Testing
             order: .first,
             generator: SeededGenerator(1),
             limit: .seconds(60)
-        ) { _ in await Waiter().staysOnThread() }
+        ) { _ in
+            for _ in 0..<100 where await !Waiter().staysOnThread() { return false }
+            return true
+        }
         #expect(staysOnThread == true)
     }
 
