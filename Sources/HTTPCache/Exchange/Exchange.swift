@@ -83,7 +83,8 @@ struct Exchange {
         var found = (own ?? []) + forPrincipal(others ?? [])
         if engine.options.usesNoVarySearch {
             for (equivalent, rule) in await SearchRules(engine: engine).equivalents(of: key, sharedKey: shared) {
-                found += (await lookup(equivalent) ?? []).filter { NoVarySearch($0.head.fields) == rule }
+                let stored = (await lookup(equivalent) ?? []).filter { NoVarySearch($0.head.fields) == rule }
+                found += shared != key && equivalent.components.partition == .shared ? forPrincipal(stored) : stored
             }
         }
         return (found, own != nil && others != nil)

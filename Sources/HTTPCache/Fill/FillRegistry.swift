@@ -18,7 +18,8 @@ final class FillRegistry: Sendable {
 
     fileprivate struct State {
         var fills: [CacheKey: Fill] = [:]
-        var unregistered: [ObjectIdentifier: Fill] = [:]
+        /// By their numbers: in the same order each time that the same happens.
+        var unregistered: [UInt64: Fill] = [:]
         /// How many fills have ended, by a small hash of the key: closes the gap between a lookup that missed and joining.
         var ended = [UInt32](repeating: 0, count: 256)
         /// For each key with fills under way: how many, and by selecting fields the youngest that was stored.
@@ -56,7 +57,7 @@ final class FillRegistry: Sendable {
             if let seen, seen != state.ended[Self.slot(key)] { return .lookAgain }
             let fill = state.makeFill(key, fence, rules: rules)
             if let detached = state.fills.updateValue(fill, forKey: key) {
-                state.unregistered[ObjectIdentifier(detached)] = detached
+                state.unregistered[detached.number] = detached
             }
             return .lead(fill)
         }
@@ -67,7 +68,7 @@ final class FillRegistry: Sendable {
         state.withLock { state in
             if state.isClosed { return nil }
             let fill = state.makeFill(key, fence)
-            state.unregistered[ObjectIdentifier(fill)] = fill
+            state.unregistered[fill.number] = fill
             return fill
         }
     }
@@ -114,14 +115,14 @@ final class FillRegistry: Sendable {
         state.withLock { state in
             guard state.fills[key] === fill else { return }
             state.fills[key] = nil
-            state.unregistered[ObjectIdentifier(fill)] = fill
+            state.unregistered[fill.number] = fill
         }
     }
 
     func end(_ fill: Fill, _ key: CacheKey) {
         let drained = state.withLock { state in
             if state.fills[key] === fill { state.fills[key] = nil }
-            state.unregistered[ObjectIdentifier(fill)] = nil
+            state.unregistered[fill.number] = nil
             state.ended[Self.slot(key)] &+= 1
             if let active = state.active[key] {
                 state.active[key] = active.count > 1 ? (active.count - 1, active.stored) : nil
