@@ -244,7 +244,8 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func answerResident(_ head: RequestHead, _ prepared: PreparedRequest) -> Bool {
         guard let answer = service.residentAnswer(prepared, for: client) else { return false }
         let octets = announce(answer.head, length: answer.length)
-        if answer.isForAll, let present, hot.isSeenAgain(hash: present.hash), head.minorVersion > 0, machine.isKeptAlive,
+        if answer.isForAll, let present, hot.isSeenAgain(hash: present.hash), head.minorVersion > 0,
+            machine.isKeptAlive,
             let again = HotAnswer(
                 request: present.octets,
                 hash: present.hash,
@@ -344,18 +345,17 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// The octets of the present answer's head.
     private func announce(_ head: HTTPResponse, length: Int64?) -> ByteBuffer {
         let minorVersion = request?.minorVersion ?? 1
-        var fields = head.headerFields
         let delimiting: Delimiting
+        // Of an answer without content it says what there would be. RFC 9110 §8.6
+        var writesLength = false
         if request?.method == .head || head.status.code == 304 {
             delimiting = .nothing
+            writesLength = true
         } else if head.status.code == 204 {
-            fields[.contentLength] = nil
             delimiting = .nothing
         } else if let length {
-            fields[.contentLength] = nil
             delimiting = .length(rest: length)
         } else {
-            fields[.contentLength] = nil
             delimiting = minorVersion > 0 ? .chunked : .close
         }
         if case .close = delimiting { closesAfterAnswer = true }
@@ -363,9 +363,9 @@ final class ConnectionHandler: ChannelInboundHandler {
         if !isKeptAlive { closesAfterAnswer = true }
         self.delimiting = delimiting
 
-        var octets = ByteBuffer()
+        var octets = ByteBuffer.forHead()
         octets.writeStatusLine(head.status)
-        octets.writeFields(fields)
+        octets.writeFields(head.headerFields) { writesLength || $0 != "content-length" }
         switch delimiting {
         case .length(let rest): octets.writeField("Content-Length", String(rest))
         case .chunked: octets.writeField("Transfer-Encoding", "chunked")
