@@ -12,8 +12,10 @@ struct FieldNameTableTests {
 
     @Test(
         arguments: [
-            "Host", "host", "HOST", "hOst", "Content-Type", "content-type", "CONTENT-TYPE", "Content-Typf", "Content-Typ",
-            "X-Forwarded-For", "X-Forwarded-Foo", "X-Forwarded-Fors", "X-Request-ID", "X-Request-Id", "Accept-Language", "TE", "Te", "t",
+            "Host", "host", "HOST", "hOst", "Content-Type", "content-type", "CONTENT-TYPE", "Content-Typf",
+            "Content-Typ",
+            "X-Forwarded-For", "X-Forwarded-Foo", "X-Forwarded-Fors", "X-Request-ID", "X-Request-Id", "Accept-Language",
+            "TE", "Te", "t",
             "X-A-Name-That-Is-Not-Common",
         ]
     )
@@ -24,7 +26,9 @@ struct FieldNameTableTests {
         #expect(found.canonicalName == made.canonicalName)
     }
 
-    @Test(arguments: ["", " ", "Host ", " Host", "Ho st", "Host\0", "Host:", "Hö", "A-Name-That-Is-Long-And-Has a-space"])
+    @Test(arguments: [
+        "", " ", "Host ", " Host", "Ho st", "Host\0", "Host:", "Hö", "A-Name-That-Is-Long-And-Has a-space",
+    ])
     func whatIsNoTokenIsNoName(text: String) {
         #expect(name(text.utf8) == nil)
     }
