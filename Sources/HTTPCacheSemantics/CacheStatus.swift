@@ -93,7 +93,7 @@ extension CacheOutcome {
     public func appended(to fields: HTTPFields, cache name: String = "holdfast") -> HTTPFields {
         guard fields.count < FieldRules.maximumCount else { return fields }
         var result = fields
-        if CacheStatus(result).members.isEmpty { result[fields: .cacheStatus] = [] }
+        if fields.contains(.cacheStatus), CacheStatus(fields).members.isEmpty { result[fields: .cacheStatus] = [] }
         result.append(HTTPField(name: .cacheStatus, value: cacheStatus(cache: name)))
         return result
     }

@@ -174,7 +174,7 @@ struct GatewayService: Sendable {
     /// The fields that pass; `Max-Forwards` counts down. RFC 9110 §7.6.2
     private func forwardedFields(_ head: RequestHead) throws -> HTTPFields {
         var fields = ForwardedFields.ofRequest(head.fields)
-        guard ["OPTIONS", "TRACE"].contains(head.method.rawValue), let text = fields[.maxForwards],
+        guard head.method == .options || head.method == .trace, let text = fields[.maxForwards],
             text.utf8.allSatisfy(\.isDigit), let count = Int(text)
         else { return fields }
         guard count > 0 else { throw Refused(problem: .lastForward) }

@@ -304,7 +304,9 @@ struct Exchange {
     }
 
     private func staleOnError(_ status: HTTPResponse.Status) async -> CacheResponse? {
-        await standIn { $0.originAnswered(status: status) }
+        // Asked of every answer; nearly all are none of these.
+        guard status.isServerFailure else { return nil }
+        return await standIn { $0.originAnswered(status: status) }
     }
 
     /// Serves what is stored in the origin's place. It may have been replaced since it was looked up: then what replaced it.

@@ -5,14 +5,20 @@ struct Origin: Sendable, Hashable, CustomStringConvertible {
     let scheme: String
     let host: String
     let port: UInt16
-    /// As a request names it, the scheme's default port left out.
-    let authority: String
 
     init(_ target: TargetURI) {
         scheme = target.scheme
         host = target.host
         port = target.port
-        authority = target.authority
+    }
+
+    /// As a request names it, the scheme's default port left out.
+    var authority: String { TargetURI.authority(scheme: scheme, host: host, port: port) }
+
+    /// Without the scheme, which tells few apart: several tables are asked for an origin with every request.
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(host)
+        hasher.combine(port)
     }
 
     var description: String { "\(scheme)://\(authority)" }

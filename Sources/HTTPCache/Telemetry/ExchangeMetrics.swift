@@ -8,8 +8,9 @@ struct ExchangeMetrics: Sendable {
     }
 
     private let counters: [Ending: Counter]
-    /// The one that is counted most often, without a lookup.
+    /// Those that are counted most often, without a lookup.
     private let hits: Counter
+    private let fetched: Counter
     private let storeFailures: Counter
     private let refusedContents: Counter
 
@@ -20,6 +21,7 @@ struct ExchangeMetrics: Sendable {
             }
         )
         hits = counters[.hit] ?? Counter(label: "holdfast_exchanges_total", dimensions: [("outcome", "hit")])
+        fetched = counters[.fetched] ?? Counter(label: "holdfast_exchanges_total", dimensions: [("outcome", "fetched")])
         storeFailures = Counter(label: "holdfast_store_failures_total")
         refusedContents = Counter(label: "holdfast_refused_contents_total")
     }
@@ -40,7 +42,7 @@ struct ExchangeMetrics: Sendable {
                 case .uriMiss, .varyMiss, .miss, .request, .stale, .partial, nil: .fetched
                 }
             }
-        counters[ending]?.increment()
+        if ending == .fetched { fetched.increment() } else { counters[ending]?.increment() }
     }
 
     func record(_ error: any Error) {

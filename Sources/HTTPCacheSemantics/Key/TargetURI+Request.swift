@@ -28,6 +28,19 @@ extension TargetURI {
         self.init(scheme: known, host: authority.host, port: authority.port, path: parts.path, query: parts.query)
     }
 
+    /// Whether a text is an authority of `http`: a host and an optional port, without user information. RFC 9110 §4.2.4 and §7.2
+    package static func isAuthority(_ text: String) -> Bool {
+        guard text.utf8.count < maximumLength - 16 else { return false }
+        var text = text
+        return text.withUTF8 { octets in
+            if case .success = Authority.parse(octets[...], defaultPort: defaultPort(of: "http")) {
+                true
+            } else {
+                false
+            }
+        }
+    }
+
     /// Visible ASCII without `#`: what a request line may hold as a target, whether or not RFC 3986 allows it there.
     static func mayStandInRequestLine(_ octets: some Collection<UInt8>) -> Bool {
         octets.allSatisfy { $0.isVisible && $0 != UInt8(ascii: "#") }

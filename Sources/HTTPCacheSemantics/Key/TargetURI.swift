@@ -37,8 +37,11 @@ public struct TargetURI: Sendable, Hashable {
     }
 
     /// `host` or `host:port`, the port left out where it is the scheme's default. RFC 9110 §7.2
-    public var authority: String {
-        port == Self.defaultPort(of: scheme) ? host : "\(host):\(port)"
+    public var authority: String { Self.authority(scheme: scheme, host: host, port: port) }
+
+    /// ``authority`` of these parts.
+    package static func authority(scheme: String, host: String, port: UInt16) -> String {
+        port == defaultPort(of: scheme) ? host : "\(host):\(port)"
     }
 
     /// Path and query as they stand in the request line (origin-form). RFC 9112 §3.2.1

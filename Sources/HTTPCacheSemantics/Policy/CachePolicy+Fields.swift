@@ -7,10 +7,17 @@ enum FieldRules {
 
     /// Hop-by-hop fields (RFC 9110 §7.6.1), fields between a client and a proxy, and `Trailer`, because trailers are not stored.
     static func isHopByHop(_ canonicalName: String) -> Bool {
-        switch canonicalName {
-        case "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade": true
-        case "http2-settings": true
-        case "proxy-authenticate", "proxy-authentication-info", "proxy-authorization": true
+        // By length first: this is asked of every field of every message.
+        switch canonicalName.utf8.count {
+        case 2: canonicalName == "te"
+        case 7: canonicalName == "trailer" || canonicalName == "upgrade"
+        case 10: canonicalName == "connection" || canonicalName == "keep-alive"
+        case 14: canonicalName == "http2-settings"
+        case 16: canonicalName == "proxy-connection"
+        case 17: canonicalName == "transfer-encoding"
+        case 18: canonicalName == "proxy-authenticate"
+        case 19: canonicalName == "proxy-authorization"
+        case 25: canonicalName == "proxy-authentication-info"
         default: false
         }
     }

@@ -24,24 +24,36 @@ extension CachePolicy {
     /// `Connection` takes away nothing that is keyed, authenticates or protects: `Authorization`, `Cookie`, `Host`, `Cache-Control`, `Pragma`, the `Accept` fields, `Origin`, `Expect`, `Max-Forwards`,
     /// `Forwarded`, `Via`, `X-Forwarded-…`, `X-Real-IP`, `Range`, `If-…` and `Content-…` stay, whatever it names.
     public static func forwardedFields(of request: HTTPFields) -> HTTPFields {
-        withoutHopByHop(request, keeping: FieldRules.isProtectedInRequests)
+        forwardedFields(of: request) { _ in false }
+    }
+
+    /// The same without those that end at a gateway for reasons of its own.
+    ///
+    /// - Parameter isDropped: says so of a name in lower case.
+    package static func forwardedFields(of request: HTTPFields, without isDropped: (String) -> Bool) -> HTTPFields {
+        withoutHopByHop(request, dropping: isDropped, keeping: FieldRules.isProtectedInRequests)
     }
 
     /// The response's fields that go on to the client, in wire order: without the hop-by-hop ones and those that `Connection` nominates. RFC 9110 §7.6.1
     ///
     /// `Connection` takes away nothing that caching or the content's meaning depends on (``storedFields(of:)`` keeps the same), and no `Set-Cookie`.
     public func forwardedResponseFields(of response: HTTPFields) -> HTTPFields {
-        Self.withoutHopByHop(response) { isProtected($0) || $0 == "set-cookie" }
+        Self.withoutHopByHop(response, dropping: { _ in false }) { isProtected($0) || $0 == "set-cookie" }
     }
 
-    private static func withoutHopByHop(_ fields: HTTPFields, keeping isProtected: (String) -> Bool) -> HTTPFields {
+    private static func withoutHopByHop(
+        _ fields: HTTPFields,
+        dropping isDropped: (String) -> Bool,
+        keeping isProtected: (String) -> Bool
+    ) -> HTTPFields {
         // A set, so that a peer's thousand names cost no more than their octets.
         let nominated = Set(FieldNameList(.connection, in: fields).names)
         var result = HTTPFields()
-        result.reserveCapacity(fields.count)
+        // Room for those that a gateway adds.
+        result.reserveCapacity(fields.count + 4)
         for field in fields {
             let name = field.name.canonicalName
-            if FieldRules.isHopByHop(name) { continue }
+            if FieldRules.isHopByHop(name) || isDropped(name) { continue }
             if !nominated.isEmpty, nominated.contains(name), !isProtected(name) { continue }
             result.append(field)
         }

@@ -345,18 +345,17 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// The octets of the present answer's head.
     private func announce(_ head: HTTPResponse, length: Int64?) -> ByteBuffer {
         let minorVersion = request?.minorVersion ?? 1
-        var fields = head.headerFields
         let delimiting: Delimiting
+        // Of an answer without content it says what there would be. RFC 9110 §8.6
+        var writesLength = false
         if request?.method == .head || head.status.code == 304 {
             delimiting = .nothing
+            writesLength = true
         } else if head.status.code == 204 {
-            fields[.contentLength] = nil
             delimiting = .nothing
         } else if let length {
-            fields[.contentLength] = nil
             delimiting = .length(rest: length)
         } else {
-            fields[.contentLength] = nil
             delimiting = minorVersion > 0 ? .chunked : .close
         }
         if case .close = delimiting { closesAfterAnswer = true }
@@ -364,9 +363,9 @@ final class ConnectionHandler: ChannelInboundHandler {
         if !isKeptAlive { closesAfterAnswer = true }
         self.delimiting = delimiting
 
-        var octets = ByteBuffer()
+        var octets = ByteBuffer.forHead()
         octets.writeStatusLine(head.status)
-        octets.writeFields(fields)
+        octets.writeFields(head.headerFields) { writesLength || $0 != "content-length" }
         switch delimiting {
         case .length(let rest): octets.writeField("Content-Length", String(rest))
         case .chunked: octets.writeField("Transfer-Encoding", "chunked")

@@ -50,14 +50,20 @@ struct ExchangeLink: ResponseSink {
     }
 
     func start(_ head: HTTPResponse, length: Int64?) async throws {
+        if eventLoop.inEventLoop { return try present { $0.start(head, length: length) } }
         try await onLoop { $0.start(head, length: length) }
     }
 
     func write(_ content: ByteBuffer) async throws {
-        try await onLoop { $0.write(content) }?.get()
+        if eventLoop.inEventLoop {
+            try await present { $0.write(content) }?.get()
+        } else {
+            try await onLoop { $0.write(content) }?.get()
+        }
     }
 
     func finish() async throws {
+        if eventLoop.inEventLoop { return try present { $0.finish() } }
         try await onLoop { $0.finish() }
     }
 
@@ -68,7 +74,7 @@ struct ExchangeLink: ResponseSink {
         }
     }
 
-    /// Does something at once where this runs on the loop already, as an exchange does that nothing has led away.
+    /// Does something on the loop. An exchange that nothing has led away is there already, and calls ``present(_:)`` without a word to the loop.
     private func onLoop<Value: Sendable>(_ body: @escaping @Sendable (ConnectionHandler) -> Value) async throws -> Value
     {
         if eventLoop.inEventLoop { return try present(body) }

@@ -19,18 +19,22 @@ enum ForwardedFields {
 
     /// A request's fields without those that end here. Framing and `Host` are the sender's to write.
     static func ofRequest(_ fields: HTTPFields) -> HTTPFields {
-        var result = CachePolicy.forwardedFields(of: fields)
-        result.removeAll { field in
-            switch field.name.canonicalName {
-            case "host", "content-length", "expect": true
-            case let name: overwritten.contains(name)
+        CachePolicy.forwardedFields(of: fields) { name in
+            switch name.utf8.first {
+            case UInt8(ascii: "c"): name == "content-length"
+            case UInt8(ascii: "e"): name == "expect"
+            case UInt8(ascii: "h"): name == "host" || overwritten.contains(name)
+            case UInt8(ascii: "f"), UInt8(ascii: "x"): overwritten.contains(name)
+            default: false
             }
         }
-        return result
     }
 
     /// A response's fields without those that end here.
     static func ofResponse(_ fields: HTTPFields) -> HTTPFields { policy.forwardedResponseFields(of: fields) }
+
+    private static let overHTTP = HTTPField(name: .xForwardedProto, value: "http")
+    private static let overHTTPS = HTTPField(name: .xForwardedProto, value: "https")
 
     /// Says who asks, and over what. RFC 7239, and the fields that were there before it.
     ///
@@ -39,15 +43,10 @@ enum ForwardedFields {
     ///   - claimed: the fields of a client that may speak for others; of none, what they say is not looked at.
     static func appendClient(_ client: String?, to fields: inout HTTPFields, behind claimed: HTTPFields) {
         // A proxy that ends TLS knows what its client spoke; this gateway is spoken to in the clear.
-        let scheme = claimed[.xForwardedProto]?.lowercased()
-        fields.append(
-            HTTPField(
-                name: .xForwardedProto,
-                value: scheme.flatMap { ["http", "https"].contains($0) ? $0 : nil } ?? "http"
-            )
-        )
+        fields.append(claimed[.xForwardedProto]?.lowercased() == "https" ? overHTTPS : overHTTP)
         guard let client else { return }
         func append(_ name: HTTPField.Name, _ own: String) {
+            guard claimed.contains(name) else { return fields.append(HTTPField(name: name, value: own)) }
             let value = (claimed[fields: name].map(\.value).filter { !$0.isEmpty } + [own]).joined(separator: ", ")
             fields.append(HTTPField(name: name, value: value))
         }

@@ -23,27 +23,42 @@ struct FieldBlock {
 
     /// Reads on; answers whether the empty line that ends the block was reached.
     mutating func read(_ pending: inout ByteBuffer) throws(MessageRefusal) -> Bool {
-        while let line = try cutter.next(in: &pending, limit: max(rest, 1), tooLong: tooLarge) {
-            if line.readableBytes == 0 { return true }
+        var length = 0
+        let isComplete = try pending.withUnsafeReadableBytes { octets throws(MessageRefusal) in
+            try read(octets, &length)
+        }
+        pending.moveReaderIndex(forwardBy: length)
+        return isComplete
+    }
+
+    /// - Parameter length: octets in the lines that were read.
+    private mutating func read(
+        _ octets: UnsafeRawBufferPointer,
+        _ length: inout Int
+    ) throws(MessageRefusal) -> Bool {
+        // As many as most messages have: growing on the way copies all of them again.
+        if fields.isEmpty { fields.reserveCapacity(8) }
+        while true {
+            let rests = octets.part(length..<octets.count)
+            guard let count = try cutter.next(in: rests, limit: max(rest, 1), tooLong: tooLarge) else { return false }
+            length += count + 2
+            if count == 0 { return true }
             guard restCount > 0 else { throw tooLarge }
             restCount -= 1
-            rest = max(rest - line.readableBytes - 2, 0)
-            fields.append(try Self.field(line))
+            rest = max(rest - count - 2, 0)
+            fields.append(try Self.field(rests.part(0..<count)))
         }
-        return false
     }
 
     /// `field-name ":" OWS field-value OWS`. RFC 9112 §5.1 has whitespace before the colon refused, §5.2 folded lines.
-    static func field(_ line: ByteBuffer) throws(MessageRefusal) -> HTTPField {
-        let octets = line.readableBytesView
-        guard let first = octets.first, !first.isWhitespace else { throw MessageRefusal(.fieldFolding) }
-        guard let colon = octets.firstIndex(of: UInt8(ascii: ":")) else { throw MessageRefusal(.fieldLine) }
-        let name = octets[..<colon]
-        guard name.allSatisfy(\.isTokenOctet), let name = HTTPField.Name(String(decoding: name, as: UTF8.self)) else {
-            throw MessageRefusal(.fieldLine)
-        }
-        let value = octets[(colon + 1)...]
-        guard value.allSatisfy(\.isFieldValueOctet) else { throw MessageRefusal(.fieldValue) }
-        return HTTPField(name: name, lenientValue: value.trimmingWhitespace())
+    static func field(_ line: UnsafeRawBufferPointer) throws(MessageRefusal) -> HTTPField {
+        guard let first = line.first, !first.isWhitespace else { throw MessageRefusal(.fieldFolding) }
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":"), from: 0) else { throw MessageRefusal(.fieldLine) }
+        guard let name = FieldNameTable.name(line.part(0..<colon)) else { throw MessageRefusal(.fieldLine) }
+        var (start, end) = (colon + 1, line.count)
+        guard line.part(start..<end).allSatisfy(\.isFieldValueOctet) else { throw MessageRefusal(.fieldValue) }
+        while start < end, line[start].isWhitespace { start += 1 }
+        while end > start, line[end - 1].isWhitespace { end -= 1 }
+        return HTTPField(name: name, lenientValue: line.part(start..<end))
     }
 }

@@ -72,5 +72,7 @@ extension HTTPField {
 
 extension HTTPFields {
     /// The members of all lines of a list field; see ``HTTPField/listMembers``.
-    func listMembers(_ name: HTTPField.Name) -> [String] { self[fields: name].flatMap(\.listMembers) }
+    func listMembers(_ name: HTTPField.Name) -> [String] {
+        contains(name) ? self[fields: name].flatMap(\.listMembers) : []
+    }
 }

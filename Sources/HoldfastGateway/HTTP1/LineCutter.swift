@@ -16,19 +16,31 @@ struct LineCutter: Hashable {
         limit: Int,
         tooLong: MessageRefusal
     ) throws(MessageRefusal) -> ByteBuffer? {
-        let start = pending.readableBytesView.dropFirst(searched)
-        guard let end = start.firstIndex(of: .lineFeed) else {
-            guard pending.readableBytes <= limit else { throw tooLong }
-            searched = pending.readableBytes
+        let length = try pending.withUnsafeReadableBytes { octets throws(MessageRefusal) in
+            try next(in: octets, limit: limit, tooLong: tooLong)
+        }
+        guard let length, let line = pending.readSlice(length: length) else { return nil }
+        pending.moveReaderIndex(forwardBy: 2)
+        return line
+    }
+
+    /// Octets in the line that these begin with, its CRLF not counted; see ``next(in:limit:tooLong:)``.
+    mutating func next(
+        in octets: UnsafeRawBufferPointer,
+        limit: Int,
+        tooLong: MessageRefusal
+    ) throws(MessageRefusal) -> Int? {
+        guard let end = octets.firstIndex(of: .lineFeed, from: searched) else {
+            guard octets.count <= limit else { throw tooLong }
+            searched = octets.count
             return nil
         }
-        let length = end - pending.readerIndex
-        guard length <= limit else { throw tooLong }
+        guard end <= limit else { throw tooLong }
         searched = 0
-        guard var line = pending.readSlice(length: length + 1) else { return nil }
-        let octets = line.readableBytesView.dropLast()
-        guard octets.last == .carriageReturn else { throw MessageRefusal(.bareLineFeed) }
-        guard !octets.dropLast().contains(.carriageReturn) else { throw MessageRefusal(.bareCarriageReturn) }
-        return line.readSlice(length: length - 1)
+        guard end > 0, octets[end - 1] == .carriageReturn else { throw MessageRefusal(.bareLineFeed) }
+        guard octets.part(0..<(end - 1)).firstIndex(of: .carriageReturn, from: 0) == nil else {
+            throw MessageRefusal(.bareCarriageReturn)
+        }
+        return end - 1
     }
 }

@@ -13,6 +13,10 @@ extension ByteBuffer {
 
     /// `HTTP/1.1 SP status-code SP reason-phrase CRLF`; without a phrase, the one that RFC 9110 §15 registers.
     mutating func writeStatusLine(_ status: HTTPResponse.Status) {
+        if status.code == 200, status.reasonPhrase.isEmpty || status.reasonPhrase == "OK" {
+            writeStaticString("HTTP/1.1 200 OK\r\n")
+            return
+        }
         writeString("HTTP/1.1 \(status.code) ")
         let phrase = status.reasonPhrase.isEmpty ? status.registeredPhrase : status.reasonPhrase
         for scalar in phrase.unicodeScalars {
@@ -25,16 +29,39 @@ extension ByteBuffer {
     /// The fields in their order, names in their case, values octet for octet; without the empty line at the end.
     ///
     /// A field that would break the framing is left out: a value with a line's end in it begins the next field.
-    mutating func writeFields(_ fields: HTTPFields) {
-        for field in fields {
+    ///
+    /// - Parameter isWritten: whether a name, in lower case, is.
+    mutating func writeFields(_ fields: HTTPFields, where isWritten: (String) -> Bool = { _ in true }) {
+        for field in fields where isWritten(field.name.canonicalName) {
             field.withUnsafeBytesOfValue { value in
                 guard value.allSatisfy(\.isFieldValueOctet) else { return }
-                writeString(field.name.rawName)
-                writeString(": ")
-                writeBytes(value)
-                writeString("\r\n")
+                writeLine(field.name.rawName, UnsafeRawBufferPointer(value))
             }
         }
+    }
+
+    /// One field line, its room taken once.
+    private mutating func writeLine(_ name: String, _ value: UnsafeRawBufferPointer) {
+        var name = name
+        name.withUTF8 { name in
+            let count = name.count + value.count + 4
+            writeWithUnsafeMutableBytes(minimumWritableBytes: count) { room in
+                room.copyBytes(from: name)
+                room[name.count] = UInt8(ascii: ":")
+                room[name.count + 1] = .space
+                UnsafeMutableRawBufferPointer(rebasing: room[(name.count + 2)...]).copyMemory(from: value)
+                room[count - 2] = .carriageReturn
+                room[count - 1] = .lineFeed
+                return count
+            }
+        }
+    }
+
+    /// Room that most heads fit into: growing on the way copies what is there.
+    static func forHead() -> ByteBuffer {
+        var octets = ByteBuffer()
+        octets.reserveCapacity(512)
+        return octets
     }
 
     /// One field whose value holds nothing that needs a check.

@@ -133,24 +133,31 @@ struct RequestLine: Hashable {
     var minorVersion: Int
 
     init(_ line: ByteBuffer) throws(MessageRefusal) {
-        let parts = line.readableBytesView.split(
-            separator: UInt8.space,
-            maxSplits: 3,
-            omittingEmptySubsequences: false
-        )
-        guard parts.count == 3 else { throw MessageRefusal(.startLine) }
-        guard !parts[0].isEmpty, parts[0].allSatisfy(\.isTokenOctet),
-            let method = HTTPRequest.Method(String(decoding: parts[0], as: UTF8.self))
-        else { throw MessageRefusal(.method) }
-        self.minorVersion = try Self.minorVersion(Array(parts[2]), status: 505)
+        self = try line.withUnsafeReadableBytes { octets throws(MessageRefusal) in try RequestLine(octets) }
+    }
+
+    private init(_ octets: UnsafeRawBufferPointer) throws(MessageRefusal) {
+        guard let methodEnd = octets.firstIndex(of: .space, from: 0),
+            let targetEnd = octets.firstIndex(of: .space, from: methodEnd + 1),
+            octets.firstIndex(of: .space, from: targetEnd + 1) == nil
+        else { throw MessageRefusal(.startLine) }
+        guard let method = Self.method(octets.part(0..<methodEnd)) else { throw MessageRefusal(.method) }
+        self.minorVersion = try Self.minorVersion(octets.part((targetEnd + 1)..<octets.count), status: 505)
         // A tunnel to wherever the client says is not what a gateway is for.
         guard method.rawValue != "CONNECT" else { throw MessageRefusal(.method, status: 501) }
         self.method = method
-        self.target = try Self.target(parts[1], method)
+        self.target = try Self.target(octets.part((methodEnd + 1)..<targetEnd), method)
+    }
+
+    /// - Returns: `nil` where it is no token. RFC 9110 §9.1
+    private static func method(_ octets: UnsafeRawBufferPointer) -> HTTPRequest.Method? {
+        if octets.elementsEqual("GET".utf8) { return .get }
+        guard !octets.isEmpty, octets.allSatisfy(\.isTokenOctet) else { return nil }
+        return HTTPRequest.Method(String(decoding: octets, as: UTF8.self))
     }
 
     /// `HTTP/1.` and a digit; another major version is refused with the status, anything else with 400. RFC 9110 §2.5
-    static func minorVersion(_ octets: [UInt8], status: Int) throws(MessageRefusal) -> Int {
+    static func minorVersion(_ octets: UnsafeRawBufferPointer, status: Int) throws(MessageRefusal) -> Int {
         guard octets.count == 8, octets.starts(with: "HTTP/".utf8), octets[5].isDigit, octets[6] == UInt8(ascii: "."),
             octets[7].isDigit
         else { throw MessageRefusal(.version) }
@@ -159,7 +166,7 @@ struct RequestLine: Hashable {
     }
 
     private static func target(
-        _ octets: ByteBufferView,
+        _ octets: UnsafeRawBufferPointer,
         _ method: HTTPRequest.Method
     ) throws(MessageRefusal) -> Target {
         // A fragment is never sent (RFC 9112 §3.2.1 has no place for it), and an octet outside ASCII is read differently by everybody.
@@ -193,13 +200,14 @@ struct RequestLine: Hashable {
 extension RequestHead {
     /// Puts the line and the fields together, and refuses what cannot be told apart by everyone in the same way.
     init(_ line: RequestLine, _ fields: HTTPFields) throws(MessageRefusal) {
-        let hosts = fields.filter { $0.name.canonicalName == "host" }
-        guard hosts.count <= 1, hosts.count == 1 || line.minorVersion == 0 else { throw MessageRefusal(.host) }
         var authority: String?
-        if let host = hosts.first {
-            guard let value = Self.authority(host) else { throw MessageRefusal(.host) }
+        var hasHost = false
+        for field in fields where field.name.canonicalName == "host" {
+            guard !hasHost, let value = Self.authority(field) else { throw MessageRefusal(.host) }
             authority = value
+            hasHost = true
         }
+        guard hasHost || line.minorVersion == 0 else { throw MessageRefusal(.host) }
         switch line.target {
         case .origin(let text): self.target = text
         case .asterisk: self.target = "*"
@@ -233,7 +241,7 @@ extension RequestHead {
 
     /// A host and an optional port, without user information. RFC 9110 §4.2.4 and §7.2
     private static func isAuthority(_ text: String) -> Bool {
-        TargetURI(request: HTTPRequest(method: .get, scheme: "http", authority: text, path: "/")) != nil
+        TargetURI.isAuthority(text)
     }
 }
 

@@ -166,16 +166,24 @@ struct StatusLine: Hashable {
     var minorVersion: Int
 
     init(_ line: ByteBuffer) throws(MessageRefusal) {
-        let octets = Array(line.readableBytesView)
+        self = try line.withUnsafeReadableBytes { octets throws(MessageRefusal) in try StatusLine(octets) }
+    }
+
+    private init(_ octets: UnsafeRawBufferPointer) throws(MessageRefusal) {
         guard octets.count >= 12, octets[8] == .space, octets[9...11].allSatisfy(\.isDigit),
             octets.count == 12 || octets[12] == .space, octets.dropFirst(12).allSatisfy(\.isFieldValueOctet)
         else { throw MessageRefusal(.startLine) }
-        self.minorVersion = try RequestLine.minorVersion(Array(octets[..<8]), status: 502)
+        self.minorVersion = try RequestLine.minorVersion(octets.part(0..<8), status: 502)
         let code = octets[9...11].reduce(0) { $0 * 10 + Int($1 &- 0x30) }
         guard code >= 100 else { throw MessageRefusal(.startLine) }
-        // HTTPTypes keeps the phrase as ISO 8859-1: one scalar for an octet.
+        self.status = HTTPResponse.Status(code: code, reasonPhrase: Self.phrase(octets.dropFirst(13)))
+    }
+
+    /// HTTPTypes keeps the phrase as ISO 8859-1: one scalar for an octet.
+    private static func phrase(_ octets: Slice<UnsafeRawBufferPointer>) -> String {
+        if octets.allSatisfy({ $0 < 0x80 }) { return String(decoding: octets, as: UTF8.self) }
         var phrase = ""
-        for octet in octets.dropFirst(13) { phrase.unicodeScalars.append(Unicode.Scalar(octet)) }
-        self.status = HTTPResponse.Status(code: code, reasonPhrase: phrase)
+        for octet in octets { phrase.unicodeScalars.append(Unicode.Scalar(octet)) }
+        return phrase
     }
 }

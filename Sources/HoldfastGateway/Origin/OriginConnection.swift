@@ -6,7 +6,9 @@ import Synchronization
 /// How exchanges, in their tasks, reach a connection to an origin, on its event loop.
 ///
 /// Each exchange has a number; what comes late, from an exchange that is over, does nothing.
-struct OriginConnection: Sendable, Equatable {
+///
+/// A class, of which a connection has one: it is handed on many times.
+final class OriginConnection: Sendable {
     private let handler: NIOLoopBound<OriginConnectionHandler>
     private let channel: any Channel
     /// Where it is served.
@@ -23,8 +25,6 @@ struct OriginConnection: Sendable, Equatable {
         eventLoop = channel.eventLoop
     }
 
-    static func == (lhs: Self, rhs: Self) -> Bool { lhs.channel === rhs.channel }
-
     /// Sends a head; what comes back is the head of the final response, to be. Both fail with ``OriginFailure``.
     ///
     /// Content is not begun before this returns: where nothing was sent, nothing of it must have been read.
@@ -35,7 +35,7 @@ struct OriginConnection: Sendable, Equatable {
     ) async throws -> EventLoopFuture<ResponseHead> {
         if eventLoop.inEventLoop { return try handler.value.begin(number, request, onInterim: onInterim) }
         return try await eventLoop.submit {
-            try handler.value.begin(number, request, onInterim: onInterim)
+            try self.handler.value.begin(number, request, onInterim: onInterim)
         }.get()
     }
 
@@ -44,20 +44,21 @@ struct OriginConnection: Sendable, Equatable {
         do {
             for try await chunk in body {
                 let octets = isChunked ? ByteBuffer.chunk(chunk) : chunk
-                try await eventLoop.flatSubmit { handler.value.write(octets, number) }.get()
+                try await eventLoop.flatSubmit { self.handler.value.write(octets, number) }.get()
             }
-            eventLoop.execute { handler.value.endUpload(isChunked ? .lastChunk : nil, number) }
+            eventLoop.execute { self.handler.value.endUpload(isChunked ? .lastChunk : nil, number) }
         } catch {
             // The origin must not take what it has for the whole.
-            eventLoop.execute { handler.value.uploadFailed(error, number) }
+            eventLoop.execute { self.handler.value.uploadFailed(error, number) }
         }
     }
 
     /// The next octets of the content. Fails with ``OriginFailure``.
     func next(_ number: UInt64) async throws -> OriginPiece {
-        try await withTaskCancellationHandler {
+        if eventLoop.inEventLoop, let piece = handler.value.nextAtOnce(number) { return piece }
+        return try await withTaskCancellationHandler {
             if eventLoop.inEventLoop { return try await handler.value.next(number).get() }
-            return try await eventLoop.flatSubmit { handler.value.next(number) }.get()
+            return try await eventLoop.flatSubmit { self.handler.value.next(number) }.get()
         } onCancel: {
             abandon(number)
         }
@@ -65,7 +66,7 @@ struct OriginConnection: Sendable, Equatable {
 
     /// Ends the exchange on the wire, unless it is over.
     func abandon(_ number: UInt64) {
-        eventLoop.execute { handler.value.abandon(number) }
+        eventLoop.execute { self.handler.value.abandon(number) }
     }
 
     func close() async {
@@ -89,7 +90,8 @@ final class OriginBody: Sendable {
 
     deinit {
         upload?.cancel()
-        connection.abandon(number)
+        // What is read to its end is over, and its connection may be another's already.
+        if !isEnded.load(ordering: .relaxed) { connection.abandon(number) }
     }
 
     func stream(_ framing: Framing) -> BodyStream {

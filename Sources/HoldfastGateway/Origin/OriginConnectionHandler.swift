@@ -37,6 +37,8 @@ final class OriginConnectionHandler: ChannelInboundHandler {
     private let pool: OriginPool
     private let eventLoop: any EventLoop
     private var context: ChannelHandlerContext?
+    /// How exchanges reach it; `nil` outside of a pipeline.
+    private(set) var connection: OriginConnection?
     private var exchange: Exchange?
     private var writability: EventLoopPromise<Void>?
     private let deadline = Deadline()
@@ -78,12 +80,14 @@ final class OriginConnectionHandler: ChannelInboundHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        connection = OriginConnection(handler: self, channel: context.channel)
         deadline.whenPassed { [unowned self] in passed() }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
         disconnected()
         self.context = nil
+        connection = nil
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -116,7 +120,7 @@ final class OriginConnectionHandler: ChannelInboundHandler {
         isClosed = true
         deadline.release()
         writability.take()?.fail(CancellationError())
-        if isKept, let context { pool.remove(OriginConnection(handler: self, channel: context.channel), endpoint) }
+        if isKept, let connection { pool.remove(connection, endpoint) }
         isKept = false
         // After a reset, or an end of TLS that was not announced, what has come is not the whole of what only the end delimits.
         if connectionError == nil { exchange?.decoder.closeInput() }
@@ -198,6 +202,16 @@ final class OriginConnectionHandler: ChannelInboundHandler {
         return promise.futureResult
     }
 
+    /// The next octets of the content where they are there already; `nil` where ``next(_:)`` has to be asked.
+    func nextAtOnce(_ number: UInt64) -> OriginPiece? {
+        guard var exchange, exchange.number == number, exchange.head == nil, exchange.piece == nil,
+            exchange.failure == nil, let octets = exchange.ahead
+        else { return nil }
+        exchange.ahead = nil
+        stopWaiting()
+        return piece(octets, exchange)
+    }
+
     func abandon(_ number: UInt64) {
         guard exchange?.number == number else { return abandoned = number }
         fail(TransportError(code: .cancelled, message: "The exchange with '\(endpoint)' was given up."))
@@ -214,7 +228,7 @@ final class OriginConnectionHandler: ChannelInboundHandler {
                 exchange.piece = nil
                 exchange.ahead = nil
                 stopWaiting()
-                deliver(octets, to: promise, exchange)
+                promise.succeed(piece(octets, exchange))
                 continue
             }
             do throws(MessageRefusal) {
@@ -255,8 +269,8 @@ final class OriginConnectionHandler: ChannelInboundHandler {
         }
     }
 
-    /// Hands over a piece, and says whether it is the last, so that the connection need not wait for somebody to ask once more.
-    private func deliver(_ octets: ByteBuffer, to promise: EventLoopPromise<OriginPiece>, _ exchange: Exchange) {
+    /// A piece to be handed over, with whether it is the last, so that the connection need not wait for somebody to ask once more.
+    private func piece(_ octets: ByteBuffer, _ exchange: Exchange) -> OriginPiece {
         var exchange = exchange
         var isLast = false
         do throws(MessageRefusal) {
@@ -272,7 +286,7 @@ final class OriginConnectionHandler: ChannelInboundHandler {
             self.exchange = exchange
             fail(refused(error))
         }
-        promise.succeed(OriginPiece(octets: octets, isLast: isLast))
+        return OriginPiece(octets: octets, isLast: isLast)
     }
 
     /// The answer is complete: the connection is kept where nothing speaks against it.
@@ -280,9 +294,9 @@ final class OriginConnectionHandler: ChannelInboundHandler {
         stopWaiting()
         guard let exchange = exchange.take(), let context, !isClosed else { return }
         let isClean = exchange.isKeptAlive && exchange.isUploaded && exchange.decoder.undecodedCount == 0
-        guard isClean, connectionError == nil,
-            pool.keep(OriginConnection(handler: self, channel: context.channel), endpoint)
-        else { return context.close(promise: nil) }
+        guard isClean, connectionError == nil, let connection, pool.keep(connection, endpoint) else {
+            return context.close(promise: nil)
+        }
         isKept = true
         deadline.set(.now() + times.idle, on: eventLoop)
         context.read()

@@ -6,6 +6,11 @@ final class OriginPool: Sendable {
     private struct State {
         var idle: [OriginEndpoint: [OriginConnection]] = [:]
         var isClosed = false
+
+        /// Of few endpoints the empty places stay, for the connections that come back to them.
+        mutating func forgetIfEmpty(_ place: Dictionary<OriginEndpoint, [OriginConnection]>.Index) {
+            if idle.values[place].isEmpty, idle.count > 64 { idle.remove(at: place) }
+        }
     }
 
     private let limit: Int
@@ -18,28 +23,28 @@ final class OriginPool: Sendable {
     /// - Parameter eventLoop: where the caller runs: a connection that is served there is better than another, because nobody changes the thread then.
     func take(_ endpoint: OriginEndpoint, near eventLoop: (any EventLoop)?) -> OriginConnection? {
         state.withLock { state in
-            let near = eventLoop.flatMap { loop in state.idle[endpoint]?.lastIndex { $0.eventLoop === loop } }
-            let connection =
-                near.flatMap { state.idle[endpoint]?.remove(at: $0) } ?? state.idle[endpoint]?.popLast()
-            if state.idle[endpoint]?.isEmpty == true { state.idle[endpoint] = nil }
-            return connection
+            guard let place = state.idle.index(forKey: endpoint) else { return nil }
+            defer { state.forgetIfEmpty(place) }
+            guard let eventLoop, let near = state.idle.values[place].lastIndex(where: { $0.eventLoop === eventLoop })
+            else { return state.idle.values[place].popLast() }
+            return state.idle.values[place].remove(at: near)
         }
     }
 
     /// Keeps a connection; `false` when there are enough.
     func keep(_ connection: OriginConnection, _ endpoint: OriginEndpoint) -> Bool {
         state.withLock { state in
-            guard !state.isClosed, state.idle[endpoint, default: []].count < limit else { return false }
-            state.idle[endpoint, default: []].append(connection)
-            return true
+            guard !state.isClosed else { return false }
+            return state.idle[endpoint, default: []].append(connection, upTo: limit)
         }
     }
 
     /// Forgets a connection that was closed.
     func remove(_ connection: OriginConnection, _ endpoint: OriginEndpoint) {
         state.withLock { state in
-            state.idle[endpoint]?.removeAll { $0 == connection }
-            if state.idle[endpoint]?.isEmpty == true { state.idle[endpoint] = nil }
+            guard let place = state.idle.index(forKey: endpoint) else { return }
+            state.idle.values[place].removeAll { $0 === connection }
+            state.forgetIfEmpty(place)
         }
     }
 
@@ -50,5 +55,14 @@ final class OriginPool: Sendable {
             defer { state.idle = [:] }
             return state.idle.values.flatMap { $0 }
         }
+    }
+}
+
+extension [OriginConnection] {
+    /// - Returns: `false` when there are enough.
+    fileprivate mutating func append(_ connection: OriginConnection, upTo limit: Int) -> Bool {
+        guard count < limit else { return false }
+        append(connection)
+        return true
     }
 }

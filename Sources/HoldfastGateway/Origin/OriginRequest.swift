@@ -59,19 +59,18 @@ struct OriginRequest: Sendable {
             endpoint = OriginEndpoint(isSecure: target.scheme == "https", host: target.host, port: target.port)
         }
         method = request.head.method
-        var octets = ByteBuffer()
+        var octets = ByteBuffer.forHead()
         octets.writeRequestLine(request.head.method, path)
         octets.writeField("Host", authority)
-        octets.writeFields(
-            HTTPFields(
-                request.head.headerFields.filter { field in
-                    switch field.name.canonicalName {
-                    case "host", "content-length", "transfer-encoding", "connection": false
-                    default: true
-                    }
-                }
-            )
-        )
+        octets.writeFields(request.head.headerFields) { name in
+            switch name.utf8.count {
+            case 4: name != "host"
+            case 10: name != "connection"
+            case 14: name != "content-length"
+            case 17: name != "transfer-encoding"
+            default: true
+            }
+        }
         var content = request.body
         if let stream = content, let length = stream.length {
             octets.writeField("Content-Length", String(length))
@@ -82,7 +81,7 @@ struct OriginRequest: Sendable {
             }
         } else if content != nil {
             octets.writeField("Transfer-Encoding", "chunked")
-        } else if ["POST", "PUT", "PATCH"].contains(method.rawValue) {
+        } else if method.hasContent {
             // RFC 9110 §8.6: these mean to have content, if only of no octets.
             octets.writeField("Content-Length", "0")
         }
@@ -90,7 +89,24 @@ struct OriginRequest: Sendable {
         head = octets
         body = content
         isChunked = content != nil && content?.length == nil
-        let isIdempotent = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY"].contains(method.rawValue)
-        isRepeatable = isIdempotent && (content.map { ($0.length ?? .max) <= Self.repeatableLimit } ?? true)
+        isRepeatable = method.isIdempotent && (content.map { ($0.length ?? .max) <= Self.repeatableLimit } ?? true)
+    }
+}
+
+extension HTTPRequest.Method {
+    /// It means to have content. RFC 9110 §8.6
+    fileprivate var hasContent: Bool {
+        switch rawValue {
+        case "POST", "PUT", "PATCH": true
+        default: false
+        }
+    }
+
+    /// RFC 9110 §9.2.2; QUERY by RFC 10008
+    fileprivate var isIdempotent: Bool {
+        switch rawValue {
+        case "GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY": true
+        default: false
+        }
     }
 }

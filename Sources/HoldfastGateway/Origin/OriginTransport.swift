@@ -146,7 +146,7 @@ public final class OriginTransport: Transport {
                 .get()
             return try await channel.eventLoop.submit {
                 let handler = try channel.pipeline.syncOperations.handler(type: OriginConnectionHandler.self)
-                return OriginConnection(handler: handler, channel: channel)
+                return handler.connection ?? OriginConnection(handler: handler, channel: channel)
             }.get()
         } catch {
             throw OriginFailure(error: TransportError(connecting: endpoint, error), isBeforeAnswer: true)

@@ -1,0 +1,69 @@
+import HTTPTypes
+
+/// Makes field names of octets; those that nearly every message has are there already, because checking one and folding its case costs more than finding it.
+enum FieldNameTable {
+    /// Octets up to which a name is looked for: Swift keeps as many in the string itself, so that handing it on counts no references.
+    private static let limit = 15
+
+    private struct Entry {
+        var octets: Packed
+        var name: HTTPField.Name
+    }
+
+    /// At most 15 octets and how many they are, as one comparable value.
+    private struct Packed: Hashable {
+        var low: UInt64 = 0
+        var high: UInt64 = 0
+
+        init(_ octets: some Collection<UInt8>) {
+            var shift: UInt64 = 0
+            for octet in octets {
+                if shift < 64 { low |= UInt64(octet) << shift } else { high |= UInt64(octet) << (shift - 64) }
+                shift += 8
+            }
+            high |= shift << 53
+        }
+
+        /// Where it is looked for first, of 256 places.
+        var place: Int { Int((low &* 0x9E37_79B9_7F4A_7C15 ^ high &* 0xC2B2_AE3D_27D4_EB4F) >> 56) }
+    }
+
+    /// Each as it is written over HTTP/1, and as HTTP/2 has it.
+    private static let common = [
+        "Accept", "Accept-Charset", "Accept-Encoding", "Accept-Language", "Accept-Ranges", "Age", "Allow", "Alt-Svc",
+        "Authorization", "Cache-Control", "Cache-Status", "Connection", "Content-Length", "Content-Range",
+        "Content-Type", "Cookie", "DNT", "Date", "ETag", "Expect", "Expires", "Forwarded", "Host", "If-Match",
+        "If-None-Match", "If-Range", "Keep-Alive", "Last-Modified", "Link", "Location", "Max-Forwards", "Origin",
+        "Pragma",
+        "Priority", "Range", "Referer", "Retry-After", "Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site",
+        "Sec-Fetch-User", "Server", "Server-Timing", "Set-Cookie", "TE", "Traceparent", "Trailer", "Upgrade",
+        "User-Agent", "Vary", "Via", "X-Cache", "X-Forwarded-For", "X-Powered-By", "X-Request-ID", "X-Request-Id",
+    ]
+
+    private static let entries: [Entry?] = {
+        var entries = [Entry?](repeating: nil, count: 256)
+        for text in common.flatMap({ [$0, $0.lowercased()] }) where text.utf8.count <= limit {
+            guard let name = HTTPField.Name(text) else { continue }
+            let octets = Packed(text.utf8)
+            var place = octets.place
+            while let entry = entries[place], entry.octets != octets { place = (place + 1) & 255 }
+            entries[place] = Entry(octets: octets, name: name)
+        }
+        return entries
+    }()
+
+    /// - Returns: `nil` where the octets are no token. RFC 9110 §5.1
+    static func name(_ octets: UnsafeRawBufferPointer) -> HTTPField.Name? {
+        if octets.count <= limit {
+            let packed = Packed(octets)
+            let entries = entries
+            var place = packed.place
+            while let entry = entries[place] {
+                if entry.octets == packed { return entry.name }
+                place = (place + 1) & 255
+            }
+        }
+        guard octets.allSatisfy(\.isTokenOctet) else { return nil }
+        return HTTPField.Name(String(decoding: octets, as: UTF8.self))
+    }
+}

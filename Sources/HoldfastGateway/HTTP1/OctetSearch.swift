@@ -1,0 +1,20 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+extension UnsafeRawBufferPointer {
+    /// Where an octet stands first, at or behind a place; the system's search looks at many octets at a time.
+    func firstIndex(of octet: UInt8, from start: Int) -> Int? {
+        guard start < count, let base = baseAddress,
+            let found = memchr(base + start, Int32(octet), count - start)
+        else { return nil }
+        return UnsafeRawPointer(found) - base
+    }
+
+    /// Some of the octets, as a buffer of their own.
+    func part(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self[range]) }
+}
