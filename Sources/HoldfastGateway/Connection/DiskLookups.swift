@@ -55,7 +55,7 @@ final class DiskLookups: Sendable {
     func begin(_ lookup: StoredLookup, _ completion: @escaping Completion) -> Bool {
         let now = NIODeadline.now()
         let (isTaken, isWorkerDue) = state.withLock { state in
-            guard state.waiting.count < Self.waitingLimit else { return (false, false) }
+            guard state.waiting.count < Self.waitingLimit else { return (false, state.takesWorker(at: now)) }
             state.waiting.append(Waiting(lookup: lookup, completion: completion))
             return (true, state.takesWorker(at: now))
         }
