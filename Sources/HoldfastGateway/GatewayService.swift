@@ -94,7 +94,8 @@ struct GatewayService: Sendable {
     }
 
     /// The answer to a GET or HEAD with what was looked up for it; `nil` as with ``residentAnswer(_:for:)``.
-    func storedAnswer(_ prepared: PreparedRequest, _ found: StoredLookup.Found, for client: String?) -> ResidentAnswer? {
+    func storedAnswer(_ prepared: PreparedRequest, _ found: StoredLookup.Found, for client: String?) -> ResidentAnswer?
+    {
         engine.storedHit(for: prepared, found).map { residentAnswer($0, for: client) }
     }
 

@@ -112,7 +112,9 @@ extension Exchange {
             guard let range else { return BodyStream(body) }
             // What is in memory already is cut here: no thread has to be changed for it.
             guard range.lowerBound >= 0, range.upperBound <= Int64(body.readableBytes) else { return nil }
-            return body.getSlice(at: body.readerIndex + Int(range.lowerBound), length: range.count).map { BodyStream($0) }
+            return body.getSlice(at: body.readerIndex + Int(range.lowerBound), length: range.count).map {
+                BodyStream($0)
+            }
         }
         let isAway = request.executor != nil && !request.mayExecutorBlock
         return await engine.recovering("openBody", inPlace: request.mayExecutorBlock) {

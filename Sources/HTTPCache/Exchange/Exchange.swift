@@ -96,7 +96,9 @@ struct Exchange {
 
     private func lookup(_ key: CacheKey) async -> [StoredResponse]? {
         if let resident = engine.store.resident(key) { return resident }
-        return await engine.recovering("lookup", inPlace: request.mayExecutorBlock) { try await engine.store.lookup(key) }
+        return await engine.recovering("lookup", inPlace: request.mayExecutorBlock) {
+            try await engine.store.lookup(key)
+        }
     }
 
     // MARK: Origins that are known to fail

@@ -13,4 +13,3 @@ func awayFromLoops<Value: Sendable>(_ operation: @escaping @Sendable () async th
         task.cancel()
     }
 }
-

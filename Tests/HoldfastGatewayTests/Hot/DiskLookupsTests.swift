@@ -78,7 +78,9 @@ struct DiskLookupsTests {
     }
 
     /// Mutants: `begin` without `waitingLimit`; `bringBack` that leaves one out; a worker that ends without what it has.
-    @Test("What is taken is answered once, and no more is taken than is allowed to wait") func answersEach() async throws {
+    @Test("What is taken is answered once, and no more is taken than is allowed to wait") func answersEach()
+        async throws
+    {
         try await with { lookups, standing in
             let slow = try lookup(in: standing)
             let answered = Atomic(0)
