@@ -25,7 +25,8 @@ final class Deadlines: Sendable {
     init(sleeper: any Clock<Duration>) {
         self.sleeper = sleeper
         elapsed = sleeper.sinceNow()
-        let isMachines = sleeper is ContinuousClock || sleeper is SuspendingClock || sleeper is TimeoutClock<ContinuousClock>
+        let isMachines =
+            sleeper is ContinuousClock || sleeper is SuspendingClock || sleeper is TimeoutClock<ContinuousClock>
         state = Mutex(State(isLingering: isMachines))
     }
 
