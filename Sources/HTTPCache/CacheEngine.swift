@@ -10,6 +10,8 @@ import Tracing
 /// ``FillDecision`` do, as values, and it performs what they say.
 public final class CacheEngine: Sendable {
     let store: any ResponseStore
+    /// The store, where it can be asked on the calling thread.
+    let blockingStore: (any BlockingLookup)?
     let transport: any Transport
     let policy: CachePolicy
     let clock: any WallClock
@@ -56,6 +58,7 @@ public final class CacheEngine: Sendable {
         precondition(credentialSecret.count >= 16, "A credential secret has at least 16 octets.")
         precondition(options.inFlightLimit > 0, "'inFlightLimit' is at least 1, or no request could be sent.")
         self.store = store
+        self.blockingStore = store as? any BlockingLookup
         self.transport = transport
         self.policy = policy
         self.partitions = CredentialPartition(secret: credentialSecret)

@@ -182,6 +182,7 @@ public final class GatewayServer: Service {
         let service = service
         let connections = connections
         let executor = LoopExecutor(loop)
+        let lookups = DiskLookups(loop)
         let hot = NIOLoopBoundBox.makeBoxSendingValue(HotTable(), eventLoop: loop)
         tables.withLock { $0.append((loop, hot)) }
         return ServerBootstrap(group: loop)
@@ -200,7 +201,7 @@ public final class GatewayServer: Service {
                         )
                     }
                     try channel.pipeline.syncOperations.addHandler(
-                        ConnectionHandler(service: service, hot: hot.value, executor: executor)
+                        ConnectionHandler(service: service, hot: hot.value, executor: executor, lookups: lookups)
                     )
                 }
             }

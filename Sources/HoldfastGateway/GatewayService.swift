@@ -81,19 +81,38 @@ struct GatewayService: Sendable {
         return prepared
     }
 
-    /// The answer to a GET or HEAD where memory holds it; `nil` for everything else, which is ``answer(_:from:content:prepared:to:)``'s.
+    /// The answer to a GET or HEAD where memory holds it, or the lookup that would bring one; everything else is ``answer(_:from:content:prepared:to:)``'s.
     ///
     /// It waits for nobody: an event loop may call it.
-    func residentAnswer(_ prepared: PreparedRequest, for client: String?) -> ResidentAnswer? {
+    func residentAnswer(_ prepared: PreparedRequest, for client: String?) -> ResidentAnswering {
+        guard [.get, .head].contains(prepared.request.head.method) else { return .none }
+        switch engine.residentSearch(for: prepared) {
+        case .hit(let hit): return .answer(residentAnswer(hit, for: client))
+        case .unknown(let lookup): return .unknown(lookup)
+        case .none: return .none
+        }
+    }
+
+    /// The answer to a GET or HEAD with what was looked up for it; `nil` as with ``residentAnswer(_:for:)``.
+    func storedAnswer(_ prepared: PreparedRequest, _ found: StoredLookup.Found, for client: String?) -> ResidentAnswer?
+    {
+        engine.storedHit(for: prepared, found).map { residentAnswer($0, for: client) }
+    }
+
+    private func residentAnswer(_ hit: ResidentHit, for client: String?) -> ResidentAnswer {
         let configuration = configuration
-        let method = prepared.request.head.method
-        guard method == .get || method == .head, let hit = engine.residentHit(for: prepared) else { return nil }
         let (head, length) = finished(hit.response, Answering(configuration, client))
         // What is told to one client only, or chosen by its address, is not written to the next.
         let selecting = hit.response.stored?.head.fields[values: .vary] ?? []
         let isForAll =
             !configuration.hidesCacheStatusDetails && !selecting.contains { $0.lowercased().contains("forwarded") }
         return ResidentAnswer(hit: hit, head: head, length: length, isForAll: isForAll)
+    }
+
+    enum ResidentAnswering {
+        case answer(ResidentAnswer)
+        case unknown(StoredLookup)
+        case none
     }
 
     struct ResidentAnswer {

@@ -10,13 +10,41 @@ extension CacheEngine {
     ///
     /// It takes what locks there are for moments and never waits for anybody, so an event loop may call it. Requests with content are not answered here.
     package func residentHit(for prepared: PreparedRequest) -> ResidentHit? {
+        if case .hit(let hit) = residentSearch(for: prepared) { hit } else { nil }
+    }
+
+    /// The same, and where memory does not know, the lookup in the store that would tell; ``storedHit(for:_:)`` takes what it finds.
+    package func residentSearch(for prepared: PreparedRequest) -> ResidentSearch {
+        guard var exchange = exchangeAtOnce(prepared) else { return .none }
+        // Before the lookup, so that what happens after it is noticed.
+        let sequence = store.invalidationSequence
+        guard let found = exchange.residentResponses() else {
+            // A part of a body is opened for its own sake.
+            guard let disk = blockingStore, !prepared.request.head.headerFields.contains(.range) else {
+                return .none
+            }
+            return .unknown(StoredLookup(keys: prepared.lookupKeys, store: disk))
+        }
+        guard let hit = exchange.hit(found, sequence) else { return .none }
+        return .hit(recorded(hit, prepared))
+    }
+
+    /// Answers a request with what a lookup has just found, where that is fresh and came with its body; as ``residentHit(for:)`` else.
+    package func storedHit(for prepared: PreparedRequest, _ found: StoredLookup.Found) -> ResidentHit? {
+        guard var exchange = exchangeAtOnce(prepared), let hit = exchange.hit(found.responses, nil) else { return nil }
+        return recorded(hit, prepared)
+    }
+
+    private func exchangeAtOnce(_ prepared: PreparedRequest) -> Exchange? {
         let request = prepared.request
         guard let key = prepared.key, request.body == nil, !request.ignoresStored, !options.usesNoVarySearch,
             !fills.isClosed
         else { return nil }
-        var exchange = Exchange(engine: self, prepared: prepared, key: key, now: clock.now())
-        guard let hit = exchange.resident() else { return nil }
-        record(hit.response.head.status.code, request.head.method) { hit.response.outcome.cacheStatus() }
+        return Exchange(engine: self, prepared: prepared, key: key, now: clock.now())
+    }
+
+    private func recorded(_ hit: ResidentHit, _ prepared: PreparedRequest) -> ResidentHit {
+        record(hit.response.head.status.code, prepared.request.head.method) { hit.response.outcome.cacheStatus() }
         return hit
     }
 
@@ -76,11 +104,13 @@ extension CacheEngine {
 }
 
 extension Exchange {
-    /// See ``CacheEngine/residentHit(for:)``.
-    fileprivate mutating func resident() -> ResidentHit? {
-        // Before the lookup, so that what happens after it is noticed.
-        let sequence = engine.store.invalidationSequence
-        guard let (serve, found) = residentChoice(), serve.outcome.isHit, serve.outcome.detail == nil,
+    /// See ``CacheEngine/residentSearch(for:)``.
+    ///
+    /// - Parameters:
+    ///   - found: all that is stored under the request's keys.
+    ///   - sequence: as it was before the lookup; `nil` where memory need not have all that was found.
+    fileprivate mutating func hit(_ found: Found, _ sequence: InvalidationSequence?) -> ResidentHit? {
+        guard let serve = choice(of: found), serve.outcome.isHit, serve.outcome.detail == nil,
             serve.liftedDirective == nil, serve.freshness.isFresh, !serve.stored.head.isInvalidated
         else { return nil }
         let (head, selection) = head(for: serve)
@@ -103,13 +133,15 @@ extension Exchange {
         return ResidentHit(
             response: response,
             content: content,
-            conditions: conditions(serve, found, sequence)
+            conditions: sequence.flatMap { conditions(serve, found, $0) }
         )
     }
 
     /// See ``CacheEngine/respondAtOnce(to:)``.
     fileprivate mutating func residentAnswer() -> CacheResponse? {
-        guard request.head.method == .get, request.isCollapsible, let (serve, _) = residentChoice() else { return nil }
+        guard request.head.method == .get, request.isCollapsible, let found = residentResponses(),
+            let serve = choice(of: found)
+        else { return nil }
         let (head, selection) = head(for: serve)
         guard case .complete? = selection, let body = serve.stored.content?.body else { return nil }
         var response = response(serve, head, BodyStream(body))
@@ -117,28 +149,33 @@ extension Exchange {
         return response
     }
 
-    /// The stored response that answers without anything to be done after it, and all that memory holds of its keys.
-    private mutating func residentChoice() -> (
-        serve: ExchangeMachine.Serve, found: [(key: CacheKey, responses: [StoredResponse])]
-    )? {
-        var found: [(key: CacheKey, responses: [StoredResponse])] = []
+    fileprivate typealias Found = [(key: CacheKey, responses: [StoredResponse])]
+
+    /// All that is stored under the request's keys, where memory knows.
+    fileprivate func residentResponses() -> Found? {
+        var found: Found = []
         for key in prepared.lookupKeys {
             guard let responses = engine.store.resident(key) else { return nil }
             found.append((key, responses))
         }
+        return found
+    }
+
+    /// The stored response that answers without anything to be done after it.
+    private mutating func choice(of found: Found) -> ExchangeMachine.Serve? {
         let candidates =
             found.count == 1
             ? found[0].responses : found.flatMap { $0.key == key ? $0.responses : forPrincipal($0.responses) }
         guard !candidates.isEmpty, case .serve(let serve) = machine.lookedUp(candidates), !serve.isToBeRefreshed else {
             return nil
         }
-        return (serve, found)
+        return serve
     }
 
     /// What the hit rests on; `nil` where the request, a rule or a caller makes it depend on time in a way of its own.
     private func conditions(
         _ serve: ExchangeMachine.Serve,
-        _ found: [(key: CacheKey, responses: [StoredResponse])],
+        _ found: Found,
         _ sequence: InvalidationSequence
     ) -> ResidentHit.Conditions? {
         let fields = request.head.headerFields

@@ -1,6 +1,7 @@
 import HTTPCacheSemantics
 import HTTPTypes
 import Logging
+import NIOCore
 
 /// Answering from the store: the whole representation, a 304 to the caller's own condition, or the ranges it asks for.
 extension Exchange {
@@ -107,12 +108,19 @@ extension Exchange {
     }
 
     private func open(_ stored: StoredResponse, _ range: Range<Int64>?) async -> BodyStream? {
-        if range == nil, let body = stored.content?.body { return BodyStream(body) }
-        let body =
-            await engine.recovering("openBody", inPlace: request.mayExecutorBlock) {
-                try await engine.store.openBody(of: stored, range: range)
-            } ?? nil
-        return request.executor == nil || request.mayExecutorBlock ? body : body?.readAwayFromLoops
+        if let body = stored.content?.body {
+            guard let range else { return BodyStream(body) }
+            // What is in memory already is cut here: no thread has to be changed for it.
+            guard range.lowerBound >= 0, range.upperBound <= Int64(body.readableBytes) else { return nil }
+            return body.getSlice(at: body.readerIndex + Int(range.lowerBound), length: range.count).map {
+                BodyStream($0)
+            }
+        }
+        let isAway = request.executor != nil && !request.mayExecutorBlock
+        return await engine.recovering("openBody", inPlace: request.mayExecutorBlock) {
+            let body = try await engine.store.openBody(of: stored, range: range)
+            return isAway ? try await body?.begunAwayFromLoops() : body
+        } ?? nil
     }
 
     /// Text that no body has by chance: 104 random bits.

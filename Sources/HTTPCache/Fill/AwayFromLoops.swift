@@ -13,26 +13,3 @@ func awayFromLoops<Value: Sendable>(_ operation: @escaping @Sendable () async th
         task.cancel()
     }
 }
-
-extension BodyStream {
-    /// The same body; producing its chunks keeps no event loop from working.
-    var readAwayFromLoops: BodyStream {
-        BodyStream(length: length) {
-            let source = BodySource(self.makeAsyncIterator())
-            return { try await awayFromLoops { try await source.next() } }
-        }
-    }
-}
-
-/// An iterator that tasks use one after the other.
-///
-/// `@unchecked`: the next chunk is asked for by the one task that reads the body, when the one before has come.
-private final class BodySource: @unchecked Sendable {
-    private var iterator: BodyStream.AsyncIterator
-
-    init(_ iterator: BodyStream.AsyncIterator) {
-        self.iterator = iterator
-    }
-
-    func next() async throws -> ByteBuffer? { try await iterator.next() }
-}

@@ -42,6 +42,8 @@ final class ConnectionHandler: ChannelInboundHandler {
     private let hot: HotTable
     /// Where exchanges run.
     private let executor: LoopExecutor
+    /// What looks up what is not in memory.
+    private let lookups: DiskLookups
     private var machine: ConnectionMachine
     private var context: ChannelHandlerContext?
     /// The client's IP address.
@@ -69,8 +71,9 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// Tells the present exchange from those before it, whose tasks may still be about.
     private var number: UInt64 = 0
 
-    init(service: GatewayService, hot: HotTable, executor: LoopExecutor) {
+    init(service: GatewayService, hot: HotTable, executor: LoopExecutor, lookups: DiskLookups) {
         self.executor = executor
+        self.lookups = lookups
         self.service = service
         self.hot = hot
         self.times = ClientTimes(service.configuration.timeouts)
@@ -240,11 +243,12 @@ final class ConnectionHandler: ChannelInboundHandler {
         return true
     }
 
-    /// Answers from memory without a task of its own.
-    private func answerResident(_ head: RequestHead, _ prepared: PreparedRequest) -> Bool {
-        guard let answer = service.residentAnswer(prepared, for: client) else { return false }
+    /// Answers without a task of its own.
+    ///
+    /// - Parameter isResident: from memory, where the next request of the same octets finds the same.
+    private func answer(_ head: RequestHead, with answer: GatewayService.ResidentAnswer, isResident: Bool) {
         let octets = announce(answer.head, length: answer.length)
-        if answer.isForAll, let present, hot.isSeenAgain(hash: present.hash), head.minorVersion > 0,
+        if isResident, answer.isForAll, let present, hot.isSeenAgain(hash: present.hash), head.minorVersion > 0,
             machine.isKeptAlive,
             let again = HotAnswer(
                 request: present.octets,
@@ -261,7 +265,6 @@ final class ConnectionHandler: ChannelInboundHandler {
         delimiting = .nothing
         holdBack()
         finish()
-        return true
     }
 
     /// Lets the next request wait where the client does not take what is written.
@@ -283,7 +286,37 @@ final class ConnectionHandler: ChannelInboundHandler {
         let service = service
         let client = client
         let prepared = service.prepare(head, from: client, link)
-        if let prepared, answerResident(head, prepared) { return }
+        if let prepared {
+            switch service.residentAnswer(prepared, for: client) {
+            case .answer(let answer): return self.answer(head, with: answer, isResident: true)
+            case .unknown(let lookup):
+                let isBegun = lookups.begin(lookup) { found in
+                    link.ifPresent { $0.lookedUp(found, head, prepared, link) }
+                }
+                if isBegun { return }
+            case .none: break
+            }
+        }
+        beginExchange(head, prepared, link)
+    }
+
+    /// Answers with what is stored, if that is all there is to it.
+    private func lookedUp(
+        _ found: StoredLookup.Found?,
+        _ head: RequestHead,
+        _ prepared: PreparedRequest,
+        _ link: ExchangeLink
+    ) {
+        guard let found, let answer = service.storedAnswer(prepared, found, for: client) else {
+            return beginExchange(head, prepared, link)
+        }
+        self.answer(head, with: answer, isResident: false)
+        if !isReading { flush() }
+    }
+
+    private func beginExchange(_ head: RequestHead, _ prepared: PreparedRequest?, _ link: ExchangeLink) {
+        let service = service
+        let client = client
         task = Task(executorPreference: executor) {
             await service.answer(head, from: client, content: link.content(of: head), prepared: prepared, to: link)
         }

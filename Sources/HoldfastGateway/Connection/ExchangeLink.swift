@@ -81,6 +81,12 @@ struct ExchangeLink: ResponseSink {
         return try await eventLoop.submit { try present(body) }.get()
     }
 
+    /// Does something on the loop, where this runs already, unless the connection has gone on without it.
+    func ifPresent(_ body: (ConnectionHandler) -> Void) {
+        let handler = handler.value
+        if handler.isPresent(number) { body(handler) }
+    }
+
     private func present<Value>(_ body: (ConnectionHandler) -> Value) throws -> Value {
         let handler = handler.value
         guard handler.isPresent(number) else { throw CancellationError() }

@@ -5,7 +5,7 @@ import NIOCore
 import Synchronization
 
 /// The engine's door to the store.
-final class SQLiteResponseStore: ResponseStore {
+final class SQLiteResponseStore: BlockingLookup {
     let core: StoreCore
 
     init(core: StoreCore) {
@@ -27,6 +27,10 @@ final class SQLiteResponseStore: ResponseStore {
 
     @concurrent
     func lookup(_ key: CacheKey) async throws -> [StoredResponse] {
+        try lookupInPlace(key)
+    }
+
+    func lookupInPlace(_ key: CacheKey) throws -> [StoredResponse] {
         let database = try core.database()
         do {
             return try lookup(key, in: database)

@@ -1,0 +1,78 @@
+import NIOCore
+import Synchronization
+import Testing
+
+@testable import HTTPCache
+
+@Suite("Bodies read ahead of their reader")
+struct ReadAheadTests {
+    private struct Failure: Error {}
+
+    /// A body of chunks of one octet each, and how many were produced.
+    private final class Source: Sendable {
+        private let produced = Atomic(0)
+        /// Times that it was asked for a chunk.
+        private let asked = Atomic(0)
+        var count: Int { produced.load(ordering: .sequentiallyConsistent) }
+        var questions: Int { asked.load(ordering: .sequentiallyConsistent) }
+
+        func body(_ chunks: Int, length: Int64?, failingAt failure: Int? = nil) -> BodyStream {
+            BodyStream(length: length) {
+                var index = 0
+                return {
+                    self.asked.add(1, ordering: .sequentiallyConsistent)
+                    if index == failure { throw Failure() }
+                    guard index < chunks else { return nil }
+                    defer { index += 1 }
+                    self.produced.add(1, ordering: .sequentiallyConsistent)
+                    return ByteBuffer(bytes: [UInt8(truncatingIfNeeded: index)])
+                }
+            }
+        }
+    }
+
+    private func until(_ condition: () -> Bool) async throws {
+        for _ in 0..<200_000 where !condition() { await Task.yield() }
+        try #require(condition())
+    }
+
+    /// Mutants: `begin` in `next` left out; two begun at a time.
+    @Test("One chunk ahead, and no more") func oneAhead() async throws {
+        let source = Source()
+        var chunks = try await source.body(10, length: 10).begunAwayFromLoops().makeAsyncIterator()
+        #expect(source.count == 1)
+        for read in 1...8 {
+            #expect(try await chunks.next()?.readableBytesView.first == UInt8(read - 1))
+            try await until { source.count == read + 1 }
+        }
+        for _ in 0..<1000 { await Task.yield() }
+        #expect(source.count == 9)
+    }
+
+    /// Mutant: `rest` that is not counted.
+    @Test("Nobody is asked for what comes after a known end") func endsByItself() async throws {
+        let source = Source()
+        let body = try await source.body(3, length: 3).begunAwayFromLoops()
+        #expect(try await body.collect(upTo: 10) == ByteBuffer(bytes: [0, 1, 2]))
+        #expect(source.questions == 3)
+        // A second reader begins anew.
+        #expect(try await body.collect(upTo: 10) == ByteBuffer(bytes: [0, 1, 2]))
+    }
+
+    @Test("Of unknown length: to the end") func unknownLength() async throws {
+        let body = try await Source().body(3, length: nil).begunAwayFromLoops()
+        #expect(try await body.collect(upTo: 10) == ByteBuffer(bytes: [0, 1, 2]))
+    }
+
+    /// Mutant: `try?` in `begin`.
+    @Test("A body that breaks off does so for its reader, after what came before") func breaksOff() async throws {
+        var chunks = try await Source().body(3, length: 3, failingAt: 2).begunAwayFromLoops().makeAsyncIterator()
+        #expect(try await chunks.next() != nil)
+        #expect(try await chunks.next() != nil)
+        await #expect(throws: Failure.self) { try await chunks.next() }
+    }
+
+    @Test("Nothing to read in the first place fails at once") func failsAtOnce() async throws {
+        await #expect(throws: Failure.self) { try await Source().body(3, length: 3, failingAt: 0).begunAwayFromLoops() }
+    }
+}

@@ -1,0 +1,109 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HoldfastTesting
+import NIOPosix
+import Synchronization
+import Testing
+
+@testable import HoldfastGateway
+
+/// Hits on what is not in memory: looked up on another thread, answered on the loop.
+@Suite("Hits from disk")
+struct DiskHitTests {
+    /// Stores what the origin answers to `GET /a`, and goes on with a store that forgot what it was asked.
+    private func with(
+        _ steps: [RawOrigin.Step],
+        _ body: (RunningGateway, DiskStore, RawOrigin) async throws -> Void
+    ) async throws {
+        let made = Mutex<DiskStore?>(nil)
+        try await RawOrigin.with(steps) { origin in
+            try await RunningGateway.with(
+                origin: origin.url,
+                hasResidentBodies: true,
+                wrapping: { store in
+                    let disk = DiskStore(store)
+                    made.withLock { $0 = disk }
+                    return disk
+                }
+            ) { gateway in
+                let disk = try #require(made.withLock { $0 })
+                #expect(try await gateway.get("/a").status == 200)
+                try await until { !gateway.store.all.isEmpty }
+                disk.forgetOperations()
+                try await body(gateway, disk, origin)
+                #expect(disk.operationsOnLoops == [])
+            }
+        }
+    }
+
+    /// Waits for what another task does, and not for ever.
+    private func until(_ condition: () -> Bool) async throws {
+        for _ in 0..<200_000 where !condition() { await Task.yield() }
+        try #require(condition())
+    }
+
+    private static let stored = RawOrigin.Step.ok("stored", fields: "Cache-Control: max-age=60\r\nETag: \"1\"\r\n")
+
+    /// Mutants: `storedHit` that answers nothing; a lookup on the loop.
+    @Test("One visit to the disk, for head and body") func looksUpOnce() async throws {
+        try await with([Self.stored]) { gateway, disk, _ in
+            let hit = try await gateway.get("/a")
+            #expect(hit["Cache-Status"] == "holdfast; hit; ttl=60")
+            #expect(hit.text == "stored")
+            #expect(disk.operations == ["lookupInPlace"])
+        }
+    }
+
+    /// Mutant: `ConnectionHandler.lookedUp` that does not go on where what was found does not answer.
+    @Test("What is stale takes the ordinary way") func validatesStale() async throws {
+        let renewed = RawOrigin.Step.answer("HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n")
+        try await with([Self.stored, renewed]) { gateway, _, _ in
+            gateway.clock.advance(by: .seconds(100))
+            let validated = try await gateway.get("/a")
+            #expect(validated["Cache-Status"]?.contains("fwd-status=304") == true)
+            #expect(validated.text == "stored")
+        }
+    }
+
+    @Test("A store that fails does not fail the answer") func goesOnWithoutStore() async throws {
+        try await with([Self.stored, .ok("fetched")]) { gateway, disk, _ in
+            disk.fail()
+            let answer = try await gateway.get("/a")
+            #expect(answer.status == 200)
+            #expect(answer.text == "fetched")
+        }
+    }
+
+    /// Mutant: `bringBack` that tells only the last.
+    @Test("Pipelined requests are answered in order") func answersInOrder() async throws {
+        try await with([Self.stored]) { gateway, disk, _ in
+            try await RawClient.with(port: gateway.port) { client in
+                let request = "GET /a HTTP/1.1\r\nHost: gateway.example\r\n"
+                try await client.send(
+                    request + "\r\n" + request + "If-None-Match: \"1\"\r\n\r\n" + request + "Range: bytes=1-3\r\n\r\n"
+                )
+                #expect(try await client.response().text == "stored")
+                #expect(try await client.response(isHead: true).status == 304)
+                let part = try await client.response()
+                #expect(part.status == 206)
+                #expect(part.text == "tor")
+            }
+            // What came with the head is cut where it is.
+            #expect(!disk.operations.contains("openBody"))
+        }
+    }
+
+    /// Mutant: `ifPresent` without looking.
+    @Test("A client that goes while its answer is looked up takes nobody's along") func outlivesClients() async throws {
+        try await with([Self.stored]) { gateway, disk, _ in
+            try await disk.whileStanding {
+                try await RawClient.with(port: gateway.port) { client in
+                    try await client.send("GET /a HTTP/1.1\r\nHost: gateway.example\r\n\r\n")
+                    try await until { !disk.operations.isEmpty }
+                    await client.reset()
+                }
+            }
+            #expect(try await gateway.get("/a").text == "stored")
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import HoldfastTesting
+import Logging
+import NIOPosix
+import Synchronization
+import Testing
+
+@testable import HoldfastGateway
+
+@Suite("Lookups for a loop")
+struct DiskLookupsTests {
+    /// What an engine would look up in a store.
+    private func lookup(in disk: DiskStore) throws -> StoredLookup {
+        let engine = CacheEngine(
+            store: disk,
+            transport: ScriptedTransport(),
+            policy: CachePolicy(kind: .shared),
+            credentialSecret: Array(repeating: 7, count: 32),
+            clock: ManualClock(),
+            logger: Logger(label: "engine") { _ in SwiftLogNoOpLogHandler() }
+        )
+        let request = CacheRequest(head: HTTPRequest(method: .get, scheme: "http", authority: "a.example", path: "/a"))
+        guard case .unknown(let lookup) = engine.residentSearch(for: try #require(engine.prepare(request))) else {
+            throw DiskStore.Failure()
+        }
+        return lookup
+    }
+
+    private func with(_ body: (DiskLookups, _ standing: DiskStore) async throws -> Void) async throws {
+        // Threads of its own: those of the system must not wait for the test.
+        let threads = NIOThreadPool(numberOfThreads: DiskLookups.workerLimit + 1)
+        threads.start()
+        let lookups = DiskLookups(MultiThreadedEventLoopGroup.singleton.next(), threads: threads)
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await body(lookups, DiskStore(InMemoryResponseStore())))
+        } catch {
+            result = .failure(error)
+        }
+        try await threads.shutdownGracefully()
+        try result.get()
+    }
+
+    private func until(_ condition: () -> Bool) async throws {
+        for _ in 0..<1_000_000 where !condition() { await Task.yield() }
+        try #require(condition())
+    }
+
+    /// Mutants: `takesWorker` that starts the first worker only; one without `workerLimit`.
+    @Test("One that waits for its disk keeps the others for a moment, and so many threads at most") func othersHelp()
+        async throws
+    {
+        try await with { lookups, standing in
+            let quick = try lookup(in: DiskStore(InMemoryResponseStore()))
+            let slow = try lookup(in: standing)
+            let found = Atomic(0)
+            try await standing.whileStanding {
+                #expect(lookups.begin(slow) { _ in })
+                try await until {
+                    _ = lookups.begin(quick) { _ in found.add(1, ordering: .relaxed) }
+                    return found.load(ordering: .relaxed) > 0
+                }
+                // The others are kept too, and then nobody is left.
+                for _ in 0..<100 { _ = lookups.begin(slow) { _ in } }
+                try await until {
+                    _ = lookups.begin(slow) { _ in }
+                    return standing.operations.count == DiskLookups.workerLimit
+                }
+                for _ in 0..<10_000 {
+                    _ = lookups.begin(slow) { _ in }
+                    await Task.yield()
+                }
+                #expect(standing.operations.count == DiskLookups.workerLimit)
+            }
+        }
+    }
+
+    /// Mutants: `begin` without `waitingLimit`; `bringBack` that leaves one out; a worker that ends without what it has.
+    @Test("What is taken is answered once, and no more is taken than is allowed to wait") func answersEach()
+        async throws
+    {
+        try await with { lookups, standing in
+            let slow = try lookup(in: standing)
+            let answered = Atomic(0)
+            var taken = 0
+            try await standing.whileStanding {
+                while lookups.begin(slow, { _ in answered.add(1, ordering: .relaxed) }) { taken += 1 }
+                #expect(taken >= DiskLookups.waitingLimit)
+                #expect(taken <= DiskLookups.waitingLimit + DiskLookups.workerLimit)
+                #expect(answered.load(ordering: .relaxed) == 0)
+            }
+            try await until { answered.load(ordering: .relaxed) >= taken }
+            #expect(answered.load(ordering: .relaxed) == taken)
+            #expect(standing.operationsOnLoops == [])
+        }
+    }
+}

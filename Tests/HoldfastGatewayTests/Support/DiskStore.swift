@@ -1,0 +1,79 @@
+import Dispatch
+import HTTPCache
+import HTTPCacheSemantics
+import HoldfastTesting
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A store that has nothing in memory and answers on the thread that asks, which it can keep waiting.
+final class DiskStore: BlockingLookup {
+    struct Failure: Error {}
+
+    private let store: InMemoryResponseStore
+    private let notes = Mutex<[(operation: String, isOnLoop: Bool)]>([])
+    private let isFailing = Atomic(false)
+    /// Lookups wait while somebody is in it.
+    private let standing = DispatchGroup()
+
+    init(_ store: InMemoryResponseStore) { self.store = store }
+
+    /// What was called, in order.
+    var operations: [String] { notes.withLock { $0.map(\.operation) } }
+    /// What kept an event loop from working.
+    var operationsOnLoops: [String] { notes.withLock { $0.filter(\.isOnLoop).map(\.operation) } }
+
+    func forgetOperations() { notes.withLock { $0 = [] } }
+    func fail() { isFailing.store(true, ordering: .sequentiallyConsistent) }
+
+    /// Lookups wait until the body has ended.
+    func whileStanding<Value>(_ body: () async throws -> Value) async throws -> Value {
+        standing.enter()
+        defer { standing.leave() }
+        return try await body()
+    }
+
+    private func note(_ operation: String) {
+        let isOnLoop = MultiThreadedEventLoopGroup.currentEventLoop != nil
+        notes.withLock { $0.append((operation, isOnLoop)) }
+    }
+
+    var invalidationSequence: InvalidationSequence { store.invalidationSequence }
+    var changes: StoreChangeFeed { store.changes }
+
+    func resident(_ key: CacheKey) -> [StoredResponse]? { nil }
+
+    func lookupInPlace(_ key: CacheKey) throws -> [StoredResponse] {
+        note("lookupInPlace")
+        standing.wait()
+        if isFailing.load(ordering: .sequentiallyConsistent) { throw Failure() }
+        return store.resident(key) ?? []
+    }
+
+    func lookup(_ key: CacheKey) async throws -> [StoredResponse] {
+        note("lookup")
+        if isFailing.load(ordering: .sequentiallyConsistent) { throw Failure() }
+        return store.resident(key) ?? []
+    }
+
+    func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream? {
+        note("openBody")
+        return try await store.openBody(of: response, range: range)
+    }
+
+    func beginWrite(_ draft: ResponseDraft, fence: InvalidationSequence) async throws -> (any ResponseWriter)? {
+        try await store.beginWrite(draft, fence: fence)
+    }
+
+    func freshen(_ response: StoredResponse, with draft: ResponseDraft, fence: InvalidationSequence) async throws
+        -> StoredResponse?
+    {
+        try await store.freshen(response, with: draft, fence: fence)
+    }
+
+    func invalidate(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) async throws
+        -> InvalidationSequence
+    {
+        try await store.invalidate(scope, keepingForOffline: keepingForOffline, at: now)
+    }
+}
