@@ -276,6 +276,10 @@ final class ConnectionHandler: ChannelInboundHandler {
         waitForWritability()
     }
 
+    /// Takes what comes next already while this request is answered, one piece of it: the system is then not told to watch the connection less, and a moment later more. It is
+    /// also how a client that goes away is noticed.
+    private func readAhead() { context?.read() }
+
     private func begin(_ head: RequestHead) {
         guard let context else { return }
         stopWaiting()
@@ -286,16 +290,14 @@ final class ConnectionHandler: ChannelInboundHandler {
         let service = service
         let client = client
         let prepared = service.prepare(head, from: client, link)
-        if let prepared {
-            switch service.residentAnswer(prepared, for: client) {
-            case .answer(let answer): return self.answer(head, with: answer, isResident: true)
-            case .unknown(let lookup):
-                let isBegun = lookups.begin(lookup) { found in
-                    link.ifPresent { $0.lookedUp(found, head, prepared, link) }
-                }
-                if isBegun { return }
-            case .none: break
+        let search = prepared.map { service.residentAnswer($0, for: client) }
+        if case .answer(let answer)? = search { return self.answer(head, with: answer, isResident: true) }
+        if !head.hasContent { readAhead() }
+        if case .unknown(let lookup)? = search, let prepared {
+            let isBegun = lookups.begin(lookup) { found in
+                link.ifPresent { $0.lookedUp(found, head, prepared, link) }
             }
+            if isBegun { return }
         }
         beginExchange(head, prepared, link)
     }
