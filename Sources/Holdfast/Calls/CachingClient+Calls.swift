@@ -66,10 +66,12 @@ extension CachingClient {
     func deliver<Value: Sendable>(_ call: Call<Value>, _ strategy: SingleValueStrategy) async throws -> Delivery<Value>
     {
         try Task.checkCancellation()
+        var call = call
+        // Here, because the call may be prepared twice and is one.
+        call.number = call.number ?? nextNumber()
         // What is wrong with the request is said below.
         if let known = try? recalled(call, strategy) { return known }
         // From here on no caller's actor is kept busy, and none is gone back to before there is a value.
-        var call = call
         let lane = CallLane()
         call.lane = lane
         return try await withTaskExecutorPreference(lane) { [call] in
