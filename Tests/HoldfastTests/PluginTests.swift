@@ -26,6 +26,22 @@ import Testing
         )
     }
 
+    private struct Numbers: ObservingPlugin {
+        let events: Events
+        func willSend(_ request: SentRequest, for call: CallInfo) { events.append("\(call.number)") }
+    }
+
+    /// A plugin that only looks on keeps no call from being looked for in memory first, which prepares it once more.
+    @Test func callsAreNumberedWithoutGaps() async throws {
+        try await ScriptedFixture.run(configuration(Numbers(events: events))) { fixture in
+            for path in ["/1", "/2", "/3"] {
+                fixture.script(path, .ok("a", fields: Self.fresh))
+                _ = try await fixture.client.fetch(fixture.get(path))
+            }
+        }
+        #expect(events.all == ["1", "2", "3"])
+    }
+
     @Test func aRefusedRequestIsRecoveredOnce() async throws {
         try await ScriptedFixture.run(configuration(RecordingPlugin(events: events, recovers: true))) { fixture in
             fixture.script("/x", .status(.unauthorized), .ok("a"), .status(.unauthorized), .status(.unauthorized))
