@@ -12,6 +12,8 @@ public final class CacheEngine: Sendable {
     let store: any ResponseStore
     /// The store, where it can be asked on the calling thread.
     let blockingStore: (any BlockingLookup)?
+    /// Whether an event loop may write to it.
+    let storeSuspends: Bool
     let transport: any Transport
     let policy: CachePolicy
     let clock: any WallClock
@@ -59,6 +61,7 @@ public final class CacheEngine: Sendable {
         precondition(options.inFlightLimit > 0, "'inFlightLimit' is at least 1, or no request could be sent.")
         self.store = store
         self.blockingStore = store as? any BlockingLookup
+        self.storeSuspends = store is any SuspendingWrites
         self.transport = transport
         self.policy = policy
         self.partitions = CredentialPartition(secret: credentialSecret)

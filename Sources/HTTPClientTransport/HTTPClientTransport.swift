@@ -82,7 +82,7 @@ public final class HTTPClientTransport: Transport {
 
     /// See ``Transport/send(_:)``.
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
-        guard let target = TargetURI(request: request.head) else {
+        guard let target = request.target ?? TargetURI(request: request.head) else {
             throw TransportError(
                 code: .invalidRequest,
                 message: "The request names no http or https target. Set ':scheme', ':authority' and ':path'."

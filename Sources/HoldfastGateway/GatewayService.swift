@@ -242,6 +242,7 @@ struct GatewayService: Sendable {
 
     private func send(_ response: CacheResponse, _ answering: Answering, to sink: some ResponseSink) async throws {
         let (head, length) = finished(response, answering)
+        if let whole = response.body.whole { return try await sink.answer(head, whole) }
         try await sink.start(head, length: length)
         for try await chunk in response.body { try await sink.write(chunk) }
         try await sink.finish()
@@ -258,9 +259,7 @@ struct GatewayService: Sendable {
     private func send(_ problem: Problem, _ answering: Answering, to sink: some ResponseSink) async throws {
         let (head, body) = message(problem, answering)
         sink.discardContent()
-        try await sink.start(head, length: Int64(body.readableBytes))
-        try await sink.write(body)
-        try await sink.finish()
+        try await sink.answer(head, body)
     }
 
     /// The answer to octets that are no request.

@@ -127,6 +127,28 @@ struct OriginTests {
         }
     }
 
+    /// Mutant: `whole()` that keeps the connection until somebody asks for the content.
+    @Test("What comes whole with its head has a length, and its connection is free") func takesWholeAnswers()
+        async throws
+    {
+        let chunks = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\nX: trailer\r\n\r\n"
+        try await RawOrigin.with([.answer(chunks), .ok("next"), .ok("")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                let whole = try await gateway.get("/a")
+                #expect(whole.text == "abc")
+                #expect(whole["Content-Length"] == "3")
+                #expect(whole["Transfer-Encoding"] == nil)
+                // To a client of HTTP/1.0 too, which else could only be told by the connection's end.
+                let old = try await gateway.send("GET /b HTTP/1.0\r\nHost: g\r\n\r\n")
+                #expect(old.text == "next")
+                #expect(old["Content-Length"] == "4")
+                let empty = try await gateway.get("/c")
+                #expect(empty["Content-Length"] == "0")
+                #expect(origin.connectionCount == 1)
+            }
+        }
+    }
+
     @Test("A connection is used again") func reusesConnections() async throws {
         let chunked = RawOrigin.Step.answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nb\r\n0\r\n\r\n")
         try await RawOrigin.with([.ok("a"), chunked, .answer("HTTP/1.1 204 No Content\r\n\r\n"), .ok("c"), .ok("d")]) {

@@ -32,6 +32,9 @@ struct Fetcher: Sendable {
 
     private var origin: Origin { Origin(prepared.target) }
 
+    /// Octets of a body that are stored where the exchange runs.
+    private static let inPlaceLimit: Int64 = 256 << 10
+
     /// - Parameter hasPlace: it is among the origin's requests under way already.
     func run(_ fill: Fill, hasPlace: Bool = false) async {
         let origin = origin
@@ -181,6 +184,8 @@ struct Fetcher: Sendable {
         var writer: any ResponseWriter
         /// The one that the caller's check looks into.
         var checked: CheckedWriter?
+        /// Whether it may be used where the exchange runs; see ``SuspendingWrites``.
+        var isInPlace: Bool
     }
 
     /// `nil` where the store declines, a rule says that bodies of this length are not stored, or the caller's check could not look at it.
@@ -189,12 +194,15 @@ struct Fetcher: Sendable {
         if let limits, !limits.allow(draft) { return nil }
         let check = draft.head.status.kind == .successful ? request.contentCheck : nil
         if let check, !check.allows(draft) { return nil }
-        let begun = await engine.recovering("beginWrite") { try await engine.store.beginWrite(draft, fence: fence) }
+        let isInPlace = engine.storeSuspends
+        let begun = await engine.recovering("beginWrite", inPlace: isInPlace) {
+            try await engine.store.beginWrite(draft, fence: fence)
+        }
         guard var writer = begun ?? nil else { return nil }
         if let limits, !limits.isEmpty { writer = LimitedWriter(writer, limits.afterwards(draft)) }
-        guard let check else { return Storing(writer: writer) }
+        guard let check else { return Storing(writer: writer, isInPlace: isInPlace) }
         let checked = CheckedWriter(writer, check, draft)
-        return Storing(writer: checked, checked: checked)
+        return Storing(writer: checked, checked: checked, isInPlace: isInPlace)
     }
 
     /// Whether the caller's check, where there is one, lets a body be stored. What it throws is the caller's own and may hold anything: only its type is told.
@@ -269,6 +277,8 @@ struct Fetcher: Sendable {
         {
             writer = base
             writer?.writer = CombiningWriter(base.writer, plan, before: before, after: after)
+            // It reads what is stored.
+            writer?.isInPlace = false
         }
         await store(response, draft.head, storing: response.head.partLength, writer, fill)
     }
@@ -309,7 +319,12 @@ struct Fetcher: Sendable {
             engine.fills.detach(fill, key)
             return fill.publish(.unshared(response, responseTime: head.responseTime))
         }
-        let body = SharedBody(length: expected, writer: writer) { [weak fill] in fill?.cancel() }
+        // What is long is encoded and copied for as long as others' requests would wait.
+        let isShort = (expected ?? response.body.length).map { $0 <= Self.inPlaceLimit } == true
+        let isInPlace = isShort && storing?.isInPlace == true
+        let body = SharedBody(length: expected, writer: writer, writesInPlace: isInPlace) { [weak fill] in
+            fill?.cancel()
+        }
         fill.publish(.shared(head, response.head, body))
         do {
             var received: Int64 = 0
@@ -336,7 +351,7 @@ struct Fetcher: Sendable {
                 } else if await passes(storing), await mayTakeItsPlace(head),
                     engine.fills.claimStoring(fill, key, head, isPart: head.status == .partialContent)
                 {
-                    _ = await engine.recovering("finish") { try await writer.finish() }
+                    _ = await engine.recovering("finish", inPlace: isInPlace) { try await writer.finish() }
                 } else {
                     await writer.abandon()
                 }

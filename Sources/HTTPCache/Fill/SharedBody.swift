@@ -46,11 +46,21 @@ final class SharedBody: Sendable {
     /// Octets in the whole body, where the origin announced them.
     let length: Int64?
     private let state: Mutex<State>
+    /// See ``SuspendingWrites``.
+    private let writesInPlace: Bool
     private let onAbandoned: @Sendable () -> Void
 
-    /// - Parameter onAbandoned: called when the last reader leaves a body that is not being stored.
-    init(length: Int64?, writer: (any ResponseWriter)?, onAbandoned: @escaping @Sendable () -> Void) {
+    /// - Parameters:
+    ///   - writesInPlace: the writer may be used where the body comes in.
+    ///   - onAbandoned: called when the last reader leaves a body that is not being stored.
+    init(
+        length: Int64?,
+        writer: (any ResponseWriter)?,
+        writesInPlace: Bool = false,
+        onAbandoned: @escaping @Sendable () -> Void
+    ) {
         self.length = length
+        self.writesInPlace = writesInPlace
         self.state = Mutex(State(writer: writer, isStoring: writer != nil, isLengthKnown: length != nil))
         self.onAbandoned = onAbandoned
     }
@@ -74,16 +84,20 @@ final class SharedBody: Sendable {
 
     private func store(_ chunk: ByteBuffer, in writer: any ResponseWriter) async {
         do {
-            let readable = try await awayFromLoops {
-                try await writer.append(chunk)
-                return await writer.readableLength
-            }
+            let readable =
+                try await writesInPlace ? write(chunk, writer) : awayFromLoops { try await self.write(chunk, writer) }
             state.withLock { $0.persisted = readable }
         } catch {
             // A failing store never fails a response: the callers go on, and what is on disk already can still be read back.
             state.withLock { $0.isStoring = false }
             await writer.abandon()
         }
+    }
+
+    /// - Returns: octets that can be read back.
+    private func write(_ chunk: ByteBuffer, _ writer: any ResponseWriter) async throws -> Int64 {
+        try await writer.append(chunk)
+        return await writer.readableLength
     }
 
     private func waitForRoom() async -> Bool {

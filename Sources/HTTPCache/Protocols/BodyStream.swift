@@ -12,23 +12,28 @@ public struct BodyStream: AsyncSequence, Sendable {
     /// Octets in the whole body, where that is known before it is read.
     public let length: Int64?
 
-    private let start: @Sendable () -> () async throws -> ByteBuffer?
+    private enum Source: Sendable {
+        case buffer(ByteBuffer)
+        case chunks(@Sendable () -> () async throws -> ByteBuffer?)
+    }
+
+    private let source: Source
 
     /// - Parameter start: called once for each iterator; answers with the function that produces its chunks. The chunks are not empty.
     public init(length: Int64? = nil, start: @escaping @Sendable () -> () async throws -> ByteBuffer?) {
         self.length = length
-        self.start = start
+        source = .chunks(start)
     }
 
     /// A body that is in memory already. It may be read any number of times.
     public init(_ buffer: ByteBuffer) {
-        self.init(length: Int64(buffer.readableBytes)) {
-            var rest: ByteBuffer? = buffer.readableBytes > 0 ? buffer : nil
-            return {
-                defer { rest = nil }
-                return rest
-            }
-        }
+        length = Int64(buffer.readableBytes)
+        source = .buffer(buffer)
+    }
+
+    /// All of the body, where it is in memory already.
+    package var whole: ByteBuffer? {
+        if case .buffer(let buffer) = source { buffer } else { nil }
     }
 
     /// No octets at all.
@@ -46,7 +51,15 @@ public struct BodyStream: AsyncSequence, Sendable {
 
     /// Begins to read.
     public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(produce: start())
+        switch source {
+        case .chunks(let start): return AsyncIterator(produce: start())
+        case .buffer(let buffer):
+            var rest: ByteBuffer? = buffer.readableBytes > 0 ? buffer : nil
+            return AsyncIterator {
+                defer { rest = nil }
+                return rest
+            }
+        }
     }
 
     /// Reads the whole body into memory.

@@ -1,3 +1,4 @@
+package import HTTPCacheSemantics
 public import HTTPTypes
 
 /// Takes requests to origin servers. The engine knows no other way out.
@@ -22,7 +23,11 @@ extension Transport {
 /// A request on its way to an origin server.
 public struct TransportRequest: Sendable {
     /// With `:scheme`, `:authority` and `:path`; the path is sent as it stands, byte for byte.
-    public var head: HTTPRequest
+    public var head: HTTPRequest {
+        didSet { target = nil }
+    }
+    /// What ``head`` asks for, where that is known already.
+    package var target: TargetURI?
     /// `nil` where the request has no content.
     public var body: BodyStream?
     /// Takes the interim responses (1xx but 101), in order, before the final one. RFC 9110 §15.2

@@ -83,7 +83,9 @@ package final class PreparedRequest: Sendable {
     func sending(_ head: HTTPRequest? = nil) -> TransportRequest {
         var head = head ?? request.head
         if let edits = settings?.requestFields, !edits.isEmpty { edits.apply(to: &head.headerFields) }
-        return request.sending(head)
+        var sending = request.sending(head)
+        sending.target = target
+        return sending
     }
 
     /// The same with another head: a request of nobody in particular that renews what is stored.

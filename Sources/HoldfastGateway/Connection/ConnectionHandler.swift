@@ -261,10 +261,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             hot.keep(again)
         }
         put(octets)
-        if case .length = delimiting, answer.hit.content.readableBytes > 0 { put(answer.hit.content) }
-        delimiting = .nothing
-        holdBack()
-        finish()
+        finish(with: answer.hit.content)
     }
 
     /// Lets the next request wait where the client does not take what is written.
@@ -375,6 +372,21 @@ final class ConnectionHandler: ChannelInboundHandler {
     func start(_ head: HTTPResponse, length: Int64?) {
         put(announce(head, length: length))
         flushSoon()
+    }
+
+    /// Writes a whole answer.
+    func answer(_ head: HTTPResponse, _ content: ByteBuffer) {
+        put(announce(head, length: Int64(content.readableBytes)))
+        finish(with: content)
+        if !isReading { flush() }
+    }
+
+    /// Writes the content of an answer whose length was announced, and ends it.
+    private func finish(with content: ByteBuffer) {
+        if case .length = delimiting, content.readableBytes > 0 { put(content) }
+        delimiting = .nothing
+        holdBack()
+        finish()
     }
 
     /// The octets of the present answer's head.

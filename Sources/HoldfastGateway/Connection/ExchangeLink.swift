@@ -54,6 +54,11 @@ struct ExchangeLink: ResponseSink {
         try await onLoop { $0.start(head, length: length) }
     }
 
+    func answer(_ head: HTTPResponse, _ content: ByteBuffer) async throws {
+        if eventLoop.inEventLoop { return try present { $0.answer(head, content) } }
+        try await onLoop { $0.answer(head, content) }
+    }
+
     func write(_ content: ByteBuffer) async throws {
         if eventLoop.inEventLoop {
             try await present { $0.write(content) }?.get()

@@ -15,6 +15,11 @@ protocol ResponseSink: Sendable {
     /// - Throws: `CancellationError` when the client has gone.
     func start(_ head: HTTPResponse, length: Int64?) async throws
 
+    /// The final response, head and content.
+    ///
+    /// - Throws: as ``start(_:length:)``.
+    func answer(_ head: HTTPResponse, _ content: ByteBuffer) async throws
+
     /// A piece of content. Returns when the client can take more.
     func write(_ content: ByteBuffer) async throws
 

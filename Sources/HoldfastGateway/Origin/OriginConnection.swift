@@ -32,7 +32,7 @@ final class OriginConnection: Sendable {
         _ number: UInt64,
         _ request: OriginRequest,
         onInterim: (@Sendable (HTTPResponse) -> Void)?
-    ) async throws -> EventLoopFuture<ResponseHead> {
+    ) async throws -> EventLoopFuture<OriginAnswer> {
         if eventLoop.inEventLoop { return try handler.value.begin(number, request, onInterim: onInterim) }
         return try await eventLoop.submit {
             try self.handler.value.begin(number, request, onInterim: onInterim)
@@ -95,12 +95,7 @@ final class OriginBody: Sendable {
     }
 
     func stream(_ framing: Framing) -> BodyStream {
-        let length: Int64?
-        switch framing {
-        case .none, .length(0): return .empty
-        case .length(let octets): length = octets
-        case .chunked, .untilClose: length = nil
-        }
+        let length: Int64? = if case .length(let octets) = framing { octets } else { nil }
         return BodyStream(length: length) {
             guard !self.isStarted.exchange(true, ordering: .relaxed) else {
                 return { throw BodyStreamError.alreadyRead }

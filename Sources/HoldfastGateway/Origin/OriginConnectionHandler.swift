@@ -15,7 +15,7 @@ final class OriginConnectionHandler: ChannelInboundHandler {
         var number: UInt64
         var decoder: ResponseDecoder
         /// `nil` when the head has been delivered.
-        var head: EventLoopPromise<ResponseHead>?
+        var head: EventLoopPromise<OriginAnswer>?
         /// There while somebody waits for content.
         var piece: EventLoopPromise<OriginPiece>?
         var onInterim: (@Sendable (HTTPResponse) -> Void)?
@@ -133,7 +133,7 @@ final class OriginConnectionHandler: ChannelInboundHandler {
         _ number: UInt64,
         _ request: OriginRequest,
         onInterim: (@Sendable (HTTPResponse) -> Void)?
-    ) throws -> EventLoopFuture<ResponseHead> {
+    ) throws -> EventLoopFuture<OriginAnswer> {
         isKept = false
         stopWaiting()
         guard let context, !isClosed, exchange == nil else {
@@ -143,7 +143,7 @@ final class OriginConnectionHandler: ChannelInboundHandler {
             context.close(promise: nil)
             throw CancellationError()
         }
-        let promise = eventLoop.makePromise(of: ResponseHead.self)
+        let promise = eventLoop.makePromise(of: OriginAnswer.self)
         exchange = Exchange(
             number: number,
             decoder: ResponseDecoder(method: request.method, limits: configuration.messageLimits),
@@ -246,8 +246,10 @@ final class OriginConnectionHandler: ChannelInboundHandler {
                         // There is nothing to wait for: the connection is free before the head is looked at.
                         _ = try self.exchange?.decoder.next()
                         finish()
+                        exchange.head?.succeed(OriginAnswer(head: head, whole: ByteBuffer()))
+                    } else {
+                        exchange.head?.succeed(OriginAnswer(head: head, whole: whole()))
                     }
-                    exchange.head?.succeed(head)
                 case .body(let octets):
                     self.exchange?.ahead = octets
                 case .end:
@@ -267,6 +269,26 @@ final class OriginConnectionHandler: ChannelInboundHandler {
                 return fail(refused(error))
             }
         }
+    }
+
+    /// All of the content, where it came with the head: the connection is free then, and nobody has to ask for it.
+    private func whole() -> ByteBuffer? {
+        guard let exchange, exchange.isUploaded else { return nil }
+        // A copy: where this look leads nowhere, or to a refusal, whoever asks for the content finds it as it was.
+        var decoder = exchange.decoder
+        var octets = ByteBuffer()
+        while let event = try? decoder.next() {
+            switch event {
+            case .body(let more) where octets.readableBytes == 0: octets = more
+            case .body(let more): octets.writeImmutableBuffer(more)
+            case .end:
+                self.exchange?.decoder = decoder
+                finish()
+                return octets
+            case .interim, .head: return nil
+            }
+        }
+        return nil
     }
 
     /// A piece to be handed over, with whether it is the last, so that the connection need not wait for somebody to ask once more.
@@ -354,6 +376,13 @@ final class OriginConnectionHandler: ChannelInboundHandler {
         if isKept { context?.close(promise: nil) }
         fail(TransportError(code: .timeout, message: "'\(endpoint)' did not answer in time."))
     }
+}
+
+/// The beginning of an answer, or all of it.
+struct OriginAnswer: Sendable {
+    var head: ResponseHead
+    /// The content, where all of it came with the head; the connection may be another's already.
+    var whole: ByteBuffer?
 }
 
 /// Some content of an answer.

@@ -38,7 +38,7 @@ struct OriginRequest: Sendable {
     /// - Throws: ``TransportError`` (`invalidRequest`), or what reading the content throws.
     init(_ request: TransportRequest, routes: GatewayRoutes?) async throws {
         headEnd = request.headTimeout.map { .now() + $0.timeAmount }
-        guard let target = TargetURI(request: request.head), let path = request.head.path,
+        guard let target = request.target ?? TargetURI(request: request.head), let path = request.head.path,
             let authority = request.head.authority
         else {
             throw TransportError(

@@ -101,12 +101,17 @@ public final class OriginTransport: Transport {
                 // A task of its own: an origin may answer before it has read everything.
                 Task { await connection.upload(body, isChunked: message.isChunked, number) }
             }
-            let head: ResponseHead
+            let received: OriginAnswer
             do {
-                head = try await answer.get()
+                received = try await answer.get()
             } catch {
                 upload?.cancel()
                 throw Task.isCancelled ? CancellationError() : error
+            }
+            let head = received.head
+            if let whole = received.whole {
+                upload?.cancel()
+                return TransportResponse(head: head.response, body: BodyStream(whole))
             }
             let body = OriginBody(connection: connection, number: number, upload: upload)
             return TransportResponse(head: head.response, body: body.stream(head.framing))

@@ -1,3 +1,4 @@
+import Dispatch
 import HTTPCache
 import HTTPCacheSemantics
 import Logging
@@ -156,8 +157,21 @@ final class StoreCore: Sendable {
                 operation
             )
         } catch {
-            throw handled(error, in: database)
+            throw await handledElsewhere(error, in: database)
         }
+    }
+
+    /// As ``handled(_:in:)``, for callers whose thread must not be kept (``SuspendingWrites``): a new database is made on another.
+    private func handledElsewhere(_ error: any Error, in database: StoreDatabase) async -> StoreError {
+        let error = StoreError(error, path: database.path)
+        guard error.code == .damaged else { return error }
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                self.setAside(database, because: error)
+                continuation.resume()
+            }
+        }
+        return error
     }
 
     /// An error as the store's own; if it tells of damage, there is a new database when this returns.

@@ -5,7 +5,7 @@ import NIOCore
 import Synchronization
 
 /// The engine's door to the store.
-final class SQLiteResponseStore: BlockingLookup {
+final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
     let core: StoreCore
 
     init(core: StoreCore) {
@@ -238,6 +238,7 @@ final class SQLiteResponseStore: BlockingLookup {
 
     /// Begins to store a response of the engine's, or says that now is not the time.
     private func begin(_ draft: ResponseDraft, fence: InvalidationSequence) throws -> (any ResponseWriter)? {
+        if core.isReadOnly { return nil }
         let database = try core.database()
         // Opened for reading alone: what passes is not stored, and that is no failure.
         guard let writer = database.writer else { return nil }

@@ -1,0 +1,47 @@
+import Dispatch
+import Foundation
+import Testing
+
+@testable import HoldfastGateway
+@testable import OfflineStore
+
+/// What passes is stored from its connection's loop; the disk is waited for by the store's own thread.
+@Suite("Writing without changing the thread")
+struct SuspendingWritesTests {
+    /// Mutants: a write that runs on its caller's thread; `SuspendingWrites` for a store whose writer blocks.
+    @Test("A writer that is held up holds up no loop") func servesBesideWriter() async throws {
+        let folder = NSTemporaryDirectory() + "holdfast-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let manager = try await CacheManager.open(at: folder)
+        let writer = try #require(try manager.core.database().writer)
+        let (isHeld, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let held = Thread {
+            try? writer.withConnection { _ in
+                isHeld.signal()
+                mayGoOn.wait()
+            }
+        }
+        held.start()
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                isHeld.wait()
+                continuation.resume()
+            }
+        }
+        let stored = RawOrigin.Step.ok("stored", fields: "Cache-Control: max-age=60\r\n")
+        let passed = RawOrigin.Step.ok("passed", fields: "Cache-Control: no-store\r\n")
+        try await RawOrigin.with(Array(repeating: stored, count: 8) + Array(repeating: passed, count: 8)) { origin in
+            try await RunningGateway.with(origin: origin.url, wrapping: { _ in manager.responses }) { gateway in
+                // On every loop somebody waits for the commit, and has the content already.
+                let storing = (0..<8).map { number in Task { try await gateway.get("/\(number)").text } }
+                for task in storing { #expect(try await task.value == "stored") }
+                for number in 0..<8 { #expect(try await gateway.get("/pass/\(number)").text == "passed") }
+                #expect(try await manager.statistics().responses == 0)
+                mayGoOn.signal()
+                await gateway.engine.shutDown()
+            }
+        }
+        #expect(try await manager.statistics().responses == 8)
+        try await manager.close()
+    }
+}
