@@ -63,9 +63,13 @@ final class DiskLookups: Sendable {
         return isTaken
     }
 
+    /// Has one more thread work.
+    ///
+    /// On the loop when its present round is over: what comes in one round is done by one thread, which is woken once for all of it.
     private func startWorker() {
         // Also where the pool is being shut down: a lookup that is begun is answered.
-        threads.submit { _ in self.work() }
+        guard eventLoop.inEventLoop else { return threads.submit { _ in self.work() } }
+        eventLoop.execute { self.threads.submit { _ in self.work() } }
     }
 
     private func work() {
