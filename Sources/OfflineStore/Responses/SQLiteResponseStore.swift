@@ -330,9 +330,9 @@ extension StoredResponse {
 extension StoredResponseHead {
     /// About what the head takes on disk, the row around it included.
     var storedOctets: Int64 {
-        let lengths = [fields, selectingFields].joined().reduce(0) {
-            $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 8
-        }
-        return Int64(lengths) + 512
+        var octets = 512
+        for field in fields { octets += field.name.rawName.utf8.count + field.value.utf8.count + 8 }
+        for field in selectingFields { octets += field.name.rawName.utf8.count + field.value.utf8.count + 8 }
+        return Int64(octets)
     }
 }
