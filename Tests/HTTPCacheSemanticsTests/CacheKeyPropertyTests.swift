@@ -53,6 +53,9 @@ struct CacheKeyPropertyTests {
             try #require(key.components == parts, "seed \(seed), round \(round)")
             let read = try #require(CacheKey(bytes: key.bytes), "seed \(seed), round \(round)")
             try #require(read.bytes == key.bytes, "seed \(seed), round \(round)")
+            try #require(key.outline.method == parts.method, "seed \(seed), round \(round)")
+            let canonicalTarget = parts.target.canonicalBytes
+            try #require(key.outline.canonicalTarget == canonicalTarget, "seed \(seed), round \(round)")
         }
     }
 

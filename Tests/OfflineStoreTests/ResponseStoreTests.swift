@@ -122,6 +122,29 @@ import Testing
         try await store.close()
     }
 
+    @Test(arguments: [2, 3])
+    func bodiesAreReadAlongWithTheirHeadsWhileTheyAreFew(_ count: Int) async throws {
+        let store = try await openStore(folder.store, clock: clock) { $0.memoryBudget = 0 }
+        let key = try cacheKey("/large")
+        for index in 0..<count {
+            try await store.store(
+                draft(key, at: clock.now(), fields: [.vary: "Accept"], selecting: [.accept: "\(index)"]),
+                String(repeating: "\(index)", count: 30_000)
+            )
+        }
+        let found = try await store.responses.lookup(key)
+        #expect(found.count == count)
+        #expect(found.filter { $0.content?.body != nil }.count == (count == 2 ? 2 : 0), "64 KiB of all variants")
+        for response in found {
+            let body = try #require(try await store.responses.openBody(of: response))
+            let text = String(buffer: try await body.collect(upTo: 30_000))
+            #expect(text == String(repeating: response.head.selectingFields[.accept] ?? "", count: 30_000))
+        }
+        let newest = try #require(try await store.responses(for: [key])[key])
+        #expect(newest.body.readableBytes == 30_000)
+        try await store.close()
+    }
+
     @Test func partitionsDoNotSeeEachOther() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let alice = try cacheKey("/me", partition: .principal("alice"))

@@ -1,4 +1,4 @@
-internal import HTTPTypes
+package import HTTPTypes
 
 extension CanonicalWriter {
     mutating func write(partition: CacheKey.Partition) {
@@ -53,5 +53,50 @@ extension CacheKey {
             let target = reader.target(), let content = reader.content(), reader.isAtEnd
         else { return nil }
         return Components(partition: partition, method: method, target: target, content: content)
+    }
+
+    /// What a store asks of each key, read where it stands: making the target's texts takes longer than hashing them.
+    package struct Outline: Sendable, Hashable {
+        /// ``Components/method``.
+        package var method: HTTPRequest.Method
+        /// ``TargetURI/canonicalBytes`` of the target.
+        package var canonicalTarget: [UInt8]
+    }
+
+    /// The key's method and target, of which nothing is checked again.
+    package var outline: Outline {
+        var reader = CanonicalReader(bytes)
+        guard reader.octet() != nil, reader.skipPartition(), let method = reader.required() else {
+            return Outline(components)
+        }
+        let start = reader.position
+        guard reader.skipTarget() else { return Outline(components) }
+        var target: [UInt8] = []
+        target.reserveCapacity(1 + reader.position - start)
+        target.append(Self.version)
+        target.append(contentsOf: bytes[start..<reader.position])
+        // Nearly every key's; another method is seldom enough to be made anew each time.
+        let isGet = method.elementsEqual("GET".utf8)
+        return Outline(method: isGet ? .get : components.method, canonicalTarget: target)
+    }
+}
+
+extension CacheKey.Outline {
+    fileprivate init(_ components: CacheKey.Components) {
+        method = components.method
+        canonicalTarget = components.target.canonicalBytes
+    }
+}
+
+extension CanonicalReader {
+    fileprivate mutating func skipPartition() -> Bool {
+        guard let kind = octet() else { return false }
+        return kind == 0 || required() != nil
+    }
+
+    /// Scheme, host, port, path, query.
+    fileprivate mutating func skipTarget() -> Bool {
+        required() != nil && required() != nil && octet() != nil && octet() != nil && required() != nil
+            && component() != nil
     }
 }

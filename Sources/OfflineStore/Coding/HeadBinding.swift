@@ -29,11 +29,10 @@ package struct HeadBinding: Sendable, Hashable {
     }
 
     /// A head's content with the checksum that ties it to this place.
-    func sealing(_ content: [UInt8]) -> [UInt8] {
-        var octets = content
-        octets.reserveCapacity(content.count + 8)
-        withUnsafeBytes(of: XXHash64.hash(content, seed: seed).littleEndian) { octets.append(contentsOf: $0) }
-        return octets
+    func sealing(_ content: consuming [UInt8]) -> [UInt8] {
+        let checksum = XXHash64.hash(content, seed: seed)
+        withUnsafeBytes(of: checksum.littleEndian) { content.append(contentsOf: $0) }
+        return content
     }
 
     /// The octets before the checksum, when it is theirs.

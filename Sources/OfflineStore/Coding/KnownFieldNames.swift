@@ -1,5 +1,13 @@
 import HTTPTypes
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// Field names as they are mostly spelt, made once: making one checks and lower-cases it, which costs more than reading the field.
 enum KnownFieldNames {
     /// The name that some octets spell; `nil` where they spell none.
@@ -8,39 +16,54 @@ enum KnownFieldNames {
         return HTTPField.Name(String(decoding: octets, as: UTF8.self))
     }
 
-    /// Whether some octets spell a name.
-    static func isName(_ octets: UnsafeRawBufferPointer) -> Bool {
-        table.index(of: octets) != nil || HTTPField.Name(String(decoding: octets, as: UTF8.self)) != nil
-    }
-
     /// Found by octets: no text is made of what is looked for.
-    private struct Table: Sendable {
+    final class Table: Sendable {
         private static let slotCount = 1024
 
-        private(set) var names: [HTTPField.Name] = []
-        private var spellings: [[UInt8]] = []
+        let names: [HTTPField.Name]
+        /// All names, one after the other.
+        private let spellings: [UInt8]
+        /// Where each begins in them, and where the last one ends.
+        private let starts: [Int]
         /// The number of a name plus one, at or after the place that its octets give; 0 where there is none.
-        private var slots = [UInt8](repeating: 0, count: slotCount)
+        private let slots: [UInt8]
 
         /// - Parameter names: fewer than 128, each in the table as it is and in lower case.
         init(_ names: [String]) {
+            var made: [HTTPField.Name] = []
+            var seen: Set<String> = []
+            var spellings: [UInt8] = []
+            var starts = [0]
+            var slots = [UInt8](repeating: 0, count: Self.slotCount)
             for rawName in names + names.map({ $0.lowercased() }) {
-                let spelling = Array(rawName.utf8)
-                guard let name = HTTPField.Name(rawName), !spellings.contains(spelling) else { continue }
-                var slot = spelling.withUnsafeBytes(Self.slot)
+                guard let name = HTTPField.Name(rawName), seen.insert(rawName).inserted else { continue }
+                var slot = Array(rawName.utf8).withUnsafeBytes(Self.slot)
                 while slots[slot] != 0 { slot = (slot + 1) % Self.slotCount }
-                self.names.append(name)
-                spellings.append(spelling)
-                slots[slot] = UInt8(spellings.count)
+                made.append(name)
+                spellings.append(contentsOf: rawName.utf8)
+                starts.append(spellings.count)
+                slots[slot] = UInt8(made.count)
             }
+            (self.names, self.spellings, self.starts, self.slots) = (made, spellings, starts, slots)
+        }
+
+        /// Whether some octets spell a name.
+        func isName(_ octets: UnsafeRawBufferPointer) -> Bool {
+            index(of: octets) != nil || HTTPField.Name(String(decoding: octets, as: UTF8.self)) != nil
         }
 
         func index(of octets: UnsafeRawBufferPointer) -> Int? {
-            if octets.isEmpty { return nil }
+            guard let start = octets.baseAddress, !octets.isEmpty else { return nil }
             var slot = Self.slot(octets)
             while slots[slot] != 0 {
                 let index = Int(slots[slot]) - 1
-                if spellings[index].count == octets.count, octets.elementsEqual(spellings[index]) { return index }
+                let count = starts[index + 1] - starts[index]
+                if count == octets.count {
+                    let isSame = spellings.withUnsafeBytes { spellings in
+                        spellings.baseAddress.map { memcmp($0 + starts[index], start, count) == 0 } ?? false
+                    }
+                    if isSame { return index }
+                }
                 slot = (slot + 1) % Self.slotCount
             }
             return nil
@@ -53,7 +76,7 @@ enum KnownFieldNames {
         }
     }
 
-    private static let table = Table([
+    static let table = Table([
         "Accept", "Accept-Encoding", "Accept-Language", "Accept-Ranges", "Access-Control-Allow-Credentials",
         "Access-Control-Allow-Headers", "Access-Control-Allow-Methods", "Access-Control-Allow-Origin",
         "Access-Control-Expose-Headers", "Access-Control-Max-Age", "Age", "Allow", "Alt-Svc", "Authorization",

@@ -1,6 +1,14 @@
 package import HTTPCacheSemantics
 import HTTPTypes
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// A stored response's head on disk: a version, its fields in wire order, each with its length, and a checksum.
 ///
 /// The checksum's seed is the place where the head belongs (see ``HeadBinding``), so that a row whose numbers were damaged does not lend
@@ -19,6 +27,7 @@ package enum StoredHeadCodec {
 
     /// What is encoded of a head whose place is not known yet.
     static func content(of head: StoredResponseHead) -> [UInt8] {
+        // With the checksum that is added to it; most heads have room.
         var writer = OctetWriter(reservingCapacity: 512)
         writer.write(version)
         writer.write(HeadBinding.Kind.response.rawValue)
@@ -102,10 +111,9 @@ package enum StoredHeadCodec {
         let start = reader.offset
         guard let count = readCount(&reader) else { return nil }
         if count == 0 { return HeadFields(HTTPFields()) }
+        let names = KnownFieldNames.table
         for _ in 0..<count {
-            guard let name = reader.readPrefixed(), KnownFieldNames.isName(name), reader.readPrefixed() != nil else {
-                return nil
-            }
+            guard let name = reader.readPrefixed(), names.isName(name), reader.readPrefixed() != nil else { return nil }
         }
         return HeadFields(
             EncodedFields(octets: [UInt8](reader.octets(from: start)), count: count, decode: decodeFields)
@@ -136,17 +144,22 @@ package enum StoredHeadCodec {
     }
 
     private static func method(_ octets: UnsafeRawBufferPointer) -> HTTPRequest.Method? {
-        octets.elementsEqual("GET".utf8) ? .get : HTTPRequest.Method(String(decoding: octets, as: UTF8.self))
+        octets.hasOctets("GET") ? .get : HTTPRequest.Method(String(decoding: octets, as: UTF8.self))
     }
 
     private static func status(_ code: Int, _ reasonPhrase: UnsafeRawBufferPointer) -> HTTPResponse.Status {
-        if code == 200, reasonPhrase.elementsEqual("OK".utf8) { return .ok }
+        if code == 200, reasonPhrase.hasOctets("OK") { return .ok }
         // What is not UTF-8 in it is replaced.
         return HTTPResponse.Status(code: code, reasonPhrase: String(decoding: reasonPhrase, as: UTF8.self))
     }
 }
 
 extension UnsafeRawBufferPointer {
+    /// Whether they are those of a text.
+    fileprivate func hasOctets(_ text: StaticString) -> Bool {
+        count == text.utf8CodeUnitCount && baseAddress.map { memcmp($0, text.utf8Start, count) == 0 } ?? true
+    }
+
     /// Whether it is printable ASCII and neither begins nor ends with a space: a field value that is taken as it is. RFC 9110 §5.5
     fileprivate var isPlainText: Bool {
         let space = UInt8(ascii: " ")

@@ -1,6 +1,14 @@
 import GRDB
 import GRDBSQLite
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// One of GRDB's connections, with prepared statements of its own.
 ///
 /// GRDB opens, configures and closes connections. Preparing and stepping goes straight to SQLite, because a lookup is to take
@@ -189,6 +197,14 @@ struct SQLStatement {
     func withOctets<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         let start = sqlite3_column_blob(pointer, column)
         return try body(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, column))))
+    }
+
+    /// Whether a column has these octets and no others.
+    func hasOctets(_ column: Int32, _ octets: [UInt8]) -> Bool {
+        withOctets(column) { found in
+            guard found.count == octets.count, let start = found.baseAddress else { return found.count == octets.count }
+            return octets.withUnsafeBytes { $0.baseAddress.map { memcmp(start, $0, found.count) == 0 } ?? true }
+        }
     }
 
     func octets(_ column: Int32) -> [UInt8] {

@@ -58,9 +58,11 @@ struct QuotaTable: Sendable {
     }
 
     /// The tag by which a response's origin is counted; `nil` when there is no quota for it.
-    func originTag(of target: TargetURI) -> [UInt8]? {
+    ///
+    /// - Parameter target: made only where origins have quotas.
+    func originTag(of target: @autoclosure () -> TargetURI) -> [UInt8]? {
         guard hasOrigins else { return nil }
-        let octets = Self.originTag(target)
+        let octets = Self.originTag(target())
         return limit(ofTag: octets) == nil ? nil : octets
     }
 

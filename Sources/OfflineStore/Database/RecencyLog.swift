@@ -31,15 +31,25 @@ final class RecencyLog: Sendable {
 
     /// Notes that an entry was used.
     func use(_ entryID: Int64) {
+        state.withLock { use(entryID, &$0) }
+    }
+
+    /// Notes that some entries were used, one after the other.
+    func use(_ entryIDs: [Int64]) {
+        if entryIDs.isEmpty { return }
         state.withLock { state in
-            state.last += 1
-            state.recent[entryID] = state.last
-            guard state.recent.count >= Self.generationLimit else { return }
-            swap(&state.recent, &state.older)
-            // Its room is needed again at once.
-            state.recent.removeAll(keepingCapacity: true)
-            currentPeriod.wrappingAdd(1, ordering: .relaxed)
+            for entryID in entryIDs { use(entryID, &state) }
         }
+    }
+
+    private func use(_ entryID: Int64, _ state: inout State) {
+        state.last += 1
+        state.recent[entryID] = state.last
+        guard state.recent.count >= Self.generationLimit else { return }
+        swap(&state.recent, &state.older)
+        // Its room is needed again at once.
+        state.recent.removeAll(keepingCapacity: true)
+        currentPeriod.wrappingAdd(1, ordering: .relaxed)
     }
 
     /// The number for an entry that is stored now.

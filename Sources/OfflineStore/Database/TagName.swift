@@ -30,9 +30,9 @@ extension ResponseDraft {
     }
 
     /// The tags, each once, and the store's own one by which its origin is counted.
-    func tagNames(_ state: DatabaseState, _ target: TargetURI) -> [TagName] {
+    func tagNames(_ state: DatabaseState) -> [TagName] {
         var names = tags.isEmpty ? [] : Array(Set(tags.map { TagName($0, state) }))
-        if let origin = state.limits.quotas.originTag(of: target) {
+        if let origin = state.limits.quotas.originTag(of: key.components.target) {
             names.append(TagName(octets: origin, hash: state.hash(origin, .tag)))
         }
         return names

@@ -3,15 +3,16 @@ import Synchronization
 
 /// An entry with its whole body, as the rows they become.
 ///
-/// Made outside the writer's transaction, which has nothing left to do but to write them.
-struct WholeEntry: Sendable {
-    var draft: EntryDraft
-    var chunks: ChunkRows
+/// Made outside the writer's transaction, which has nothing left to do but to write them. It has an identity because many stand in line, and handing on
+/// one reference takes less than a count for each of its parts.
+final class WholeEntry: Sendable {
+    let draft: EntryDraft
+    let chunks: ChunkRows
     /// Octets that it brings to its transaction.
-    var bytes: Int
+    let bytes: Int
 
     /// Whether memory keeps all of it: then readers need not wait for the commit.
-    var isResident: Bool
+    let isResident: Bool
 
     /// - Parameters:
     ///   - body: one that a transaction takes as a whole.
@@ -58,11 +59,11 @@ extension StoreCore {
         to database: StoreDatabase,
         through writer: StoreWriter,
         entry: (Item) async throws -> WholeEntry?,
-        whenStored: @escaping @Sendable (Item) -> Void = { _ in }
+        whenStored: @escaping @Sendable (WholeEntry) -> Void = { _ in }
     ) async throws {
         let limits = database.state.limits
         try await withThrowingTaskGroup(of: Void.self) { group in
-            var some = EntryBatch<Item>()
+            var some = EntryBatch()
             for item in items {
                 guard let entry = try await entry(item) else { continue }
                 if !some.takes(entry, limits) {
@@ -72,29 +73,28 @@ extension StoreCore {
                     group.addTask { [some] in try await self.write(some, to: database, whenStored) }
                     some = EntryBatch()
                 }
-                some.append(entry, of: item)
+                some.append(entry)
             }
             try await group.next()
             try await write(some, to: database, whenStored)
         }
     }
 
-    private func write<Item>(
-        _ some: EntryBatch<Item>,
+    private func write(
+        _ some: EntryBatch,
         to database: StoreDatabase,
-        _ whenStored: @Sendable (Item) -> Void
+        _ whenStored: @Sendable (WholeEntry) -> Void
     ) async throws {
         if some.entries.isEmpty { return }
         try await write(to: database, bytes: some.bytes, entries: some.entries.count) { [entries = some.entries] in
             for entry in entries { try $0.insert(entry) }
         }
-        for item in some.items { whenStored(item) }
+        for entry in some.entries { whenStored(entry) }
     }
 }
 
 /// Entries for one transaction.
-private struct EntryBatch<Item: Sendable>: Sendable {
-    private(set) var items: [Item] = []
+private struct EntryBatch: Sendable {
     private(set) var entries: [WholeEntry] = []
     private(set) var bytes = 0
 
@@ -102,8 +102,7 @@ private struct EntryBatch<Item: Sendable>: Sendable {
         entries.isEmpty || entries.count < limits.batch && bytes + entry.bytes <= limits.transaction
     }
 
-    mutating func append(_ entry: WholeEntry, of item: Item) {
-        items.append(item)
+    mutating func append(_ entry: WholeEntry) {
         entries.append(entry)
         bytes += entry.bytes
     }

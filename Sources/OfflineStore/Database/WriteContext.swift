@@ -74,7 +74,9 @@ final class WriteContext {
     }
 
     /// Notes that what is stored under a key has become another.
-    func noteChange(_ change: MemoryTier.Change) { changes.append(change) }
+    func noteChange(_ change: MemoryTier.Change) {
+        if state.memory != nil { changes.append(change) }
+    }
 
     func noteFloors(response: Int64? = nil, object: Int64? = nil) {
         if let response { responseFloor = response }
@@ -100,12 +102,12 @@ final class WriteContext {
 
     /// Writes octets of a body as chunks.
     func insert(_ chunks: ChunkRows) throws {
-        guard !chunks.checksums.isEmpty else { return }
+        if chunks.count == 0 { return }
         let statement = try connection.prepare("INSERT INTO chunk (id, checksum, data) VALUES (?1, ?2, ?3)")
         try chunks.octets.withUnsafeReadableBytes { octets in
-            for (index, checksum) in chunks.checksums.enumerated() {
+            for index in 0..<chunks.count {
                 statement.bind(1, chunks.firstID + Int64(index))
-                statement.bind(2, Int64(bitPattern: checksum))
+                statement.bind(2, Int64(bitPattern: chunks.checksum(index)))
                 try statement.run(binding: ChunkRows.chunk(octets, index), at: 3)
             }
         }

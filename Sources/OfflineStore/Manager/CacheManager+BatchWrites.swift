@@ -60,11 +60,14 @@ extension CacheManager {
         guard let writer = database.writer else { throw core.readOnlyError }
         try await core.write(responses, to: database, through: writer) { item in
             let draft = try draft(of: item.value, for: item.key, expiry, tags, at: now, database.state.limits)
-            if let whole = draft.whole(database.state) { return whole }
+            if let whole = draft.whole(isShown: false, database.state) { return whole }
             try await store(draft, database)
             return nil
-        } whenStored: { [core] item in
-            core.changes.publish(StoreChange(.stored, .key(item.key), tags: tags))
+        } whenStored: { [core] entry in
+            // The key is made again only where somebody watches.
+            core.changes.publish(
+                StoreChange(.stored, CacheKey(bytes: entry.draft.key).map { .key($0) } ?? .all, tags: tags)
+            )
         }
     }
 }

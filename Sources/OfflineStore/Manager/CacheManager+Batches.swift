@@ -64,7 +64,12 @@ extension CacheManager {
         let found = try store.responses(of: keys)
         for (index, key) in keys.enumerated() {
             guard let newest = newest(found[index], at: now), found[index][newest].isLive(at: now) else { continue }
-            responses[key] = try await raw(found[index][newest])
+            if let body = found[index][newest].content?.body {
+                let (status, fields) = (found[index][newest].head.status, found[index][newest].head.headFields)
+                responses[key] = RawResponse(status: status, headFields: fields, body: body)
+            } else {
+                responses[key] = try await raw(found[index][newest])
+            }
         }
         return responses
     }

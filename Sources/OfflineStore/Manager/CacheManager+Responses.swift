@@ -28,7 +28,7 @@ extension CacheManager {
         guard let writer = database.writer else { throw core.readOnlyError }
         let draft = try draft(of: response, for: key, expiry, tags, at: now, database.state.limits)
         await writer.admit()
-        if let whole = draft.whole(database.state) {
+        if let whole = draft.whole(isShown: true, database.state) {
             try await core.write(whole, to: database)
             core.changes.publish(StoreChange(.stored, .key(key), tags: tags))
         } else {
@@ -45,10 +45,10 @@ extension CacheManager {
         at now: Timestamp,
         _ limits: StoreLimits
     ) throws -> RawResponseDraft {
-        let components = key.components
+        let outline = key.outline
         let expiresAt = expiry.instant(storedAt: now)
         let head = StoredResponseHead(
-            requestMethod: components.method,
+            requestMethod: outline.method,
             status: response.status,
             fields: response.fields,
             requestTime: now,
@@ -68,7 +68,7 @@ extension CacheManager {
         guard draft.hasAcceptableTags else {
             throw StoreError(
                 code: .invalidTag,
-                message: "The response for '\(components.target.redacted)' has more tags than the "
+                message: "The response for '\(key.components.target.redacted)' has more tags than the "
                     + "\(ResponseDraft.maximumTagCount) a store keeps, or one of more than \(ResponseDraft.maximumTagLength) octets. "
                     + "It is not stored; give it fewer or shorter ones."
             )
@@ -76,15 +76,15 @@ extension CacheManager {
         let octets = length + head.storedOctets + draft.tagOctets
         guard octets <= limits.maximumObject else {
             throw BodyWriter.tooLarge(
-                "The body for '\(components.target.redacted)'",
+                "The body for '\(key.components.target.redacted)'",
                 length: length,
                 limits: limits
             )
         }
         if let quota = limits.quotas.tightest(for: draft), octets > quota.bytes {
-            throw quota.error("The response for '\(components.target.redacted)'")
+            throw quota.error("The response for '\(key.components.target.redacted)'")
         }
-        return RawResponseDraft(draft: draft, target: components.target, body: response.body)
+        return RawResponseDraft(draft: draft, canonicalTarget: outline.canonicalTarget, body: response.body)
     }
 
     /// Stores a response by itself.
@@ -173,13 +173,16 @@ extension StoredResponse {
 struct RawResponseDraft: Sendable {
     var draft: ResponseDraft
     /// The key's.
-    var target: TargetURI
+    var canonicalTarget: [UInt8]
     var body: ByteBuffer
 
     /// The row with its body, where one transaction takes it; else `nil`.
-    func whole(_ state: DatabaseState) -> WholeEntry? {
+    ///
+    /// - Parameter isShown: readers see it before its commit.
+    func whole(isShown: Bool, _ state: DatabaseState) -> WholeEntry? {
         guard body.readableBytes < state.limits.transaction else { return nil }
-        return ResponseEntry(draft: draft, target: target, state: state).whole(body.kept, state)
+        return ResponseEntry(draft: draft, canonicalTarget: canonicalTarget, state: state)
+            .whole(body.kept, isShown: isShown, state)
     }
 }
 

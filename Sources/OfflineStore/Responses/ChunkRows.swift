@@ -4,20 +4,28 @@ import NIOCore
 struct ChunkRows: Sendable {
     let firstID: Int64
     let octets: ByteBuffer
-    let checksums: [UInt64]
+    let count: Int
+    /// Most bodies are one chunk, whose checksum needs no list.
+    private let firstChecksum: UInt64
+    private let otherChecksums: [UInt64]
 
     /// - Parameter index: the first chunk's index in its body.
     init(bodyID: Int64, from index: Int, _ octets: ByteBuffer) {
         let firstID = bodyID << 16 | Int64(index)
-        self.firstID = firstID
-        self.octets = octets
-        checksums = octets.withUnsafeReadableBytes { octets in
-            let count = (octets.count + StoreLimits.chunkLength - 1) / StoreLimits.chunkLength
-            return (0..<count).map { index in
-                XXHash64.hash(Self.chunk(octets, index), seed: UInt64(bitPattern: firstID + Int64(index)))
+        func checksum(_ index: Int) -> UInt64 {
+            octets.withUnsafeReadableBytes {
+                XXHash64.hash(Self.chunk($0, index), seed: UInt64(bitPattern: firstID + Int64(index)))
             }
         }
+        self.firstID = firstID
+        self.octets = octets
+        count = (octets.readableBytes + StoreLimits.chunkLength - 1) / StoreLimits.chunkLength
+        firstChecksum = count == 0 ? 0 : checksum(0)
+        otherChecksums = count < 2 ? [] : (1..<count).map(checksum)
     }
+
+    /// The checksum of the chunk at an index, of which there are ``count``.
+    func checksum(_ index: Int) -> UInt64 { index == 0 ? firstChecksum : otherChecksums[index - 1] }
 
     static func chunk(_ octets: UnsafeRawBufferPointer, _ index: Int) -> UnsafeRawBufferPointer {
         let start = index * StoreLimits.chunkLength

@@ -9,8 +9,8 @@ struct EntryReading {
     let database: StoreDatabase
     let connection: Connection
 
-    private static let responseQuery = EntryRecord.Query("key_hash = ?1 AND kind = 0")
-    private static let objectQuery = EntryRecord.Query("key_hash = ?1 AND kind = 1")
+    private static let responseQuery = EntryRecord.Query("key_hash = ?1 AND kind = 0", readsFirstChunk: true)
+    private static let objectQuery = EntryRecord.Query("key_hash = ?1 AND kind = 1", readsFirstChunk: true)
 
     private var state: DatabaseState { database.state }
 
@@ -24,62 +24,62 @@ struct EntryReading {
     /// The responses of a key whose heads, and bodies as far as they are read along, are whole.
     func responses(of key: CacheKey, hash: Int64) throws -> [StoredResponse] {
         var responses: [StoredResponse] = []
-        var expiries: [Timestamp] = []
+        // With many variants most are not what is asked for: beyond the limit no body is read along.
+        let limit = residentLimit
+        var length: Int64 = 0
         let statement = try connection.prepare(Self.responseQuery.sql(state))
+        defer { statement.reset() }
         statement.bind(1, hash)
         while try statement.step() {
-            guard statement.withOctets(3, { $0.elementsEqual(key.bytes) }),
+            guard statement.hasOctets(3, key.bytes),
                 let record = EntryRecord(statement, state, readsOctets: false), !record.isDamaged
             else { continue }
-            guard let response = response(key, record, statement) else {
+            guard let head = head(record, statement) else {
                 core.noteDamage("head", entryID: record.id, in: database)
                 continue
             }
-            responses.append(response)
-            expiries.append(record.expiresAt)
-        }
-        statement.reset()
-        // With many variants most are not what is asked for.
-        let readsBodies = responses.reduce(0) { $0 + $1.bodyLength } <= residentLimit
-        var damaged: Set<Int64> = []
-        for index in responses.indices {
+            length += record.bodyLength
             var body: ByteBuffer?
-            if readsBodies {
-                guard
-                    case .whole(let whole) = try self.body(responses[index].bodyID, length: responses[index].bodyLength)
-                else {
-                    damaged.insert(responses[index].id)
+            if length <= limit {
+                body = try self.body(record, statement)
+                if body == nil {
+                    core.noteDamage("body", entryID: record.id, in: database)
                     continue
                 }
-                body = whole
             }
-            responses[index].content = ResidentContent(body: body, freshUntil: expiries[index])
+            responses.append(
+                StoredResponse(
+                    id: record.id,
+                    key: key,
+                    head: head,
+                    bodyID: record.bodyID,
+                    bodyLength: record.bodyLength,
+                    storedAt: record.storedAt,
+                    content: ResidentContent(body: body, freshUntil: record.expiresAt)
+                )
+            )
         }
-        if damaged.isEmpty { return responses }
-        for id in damaged { core.noteDamage("body", entryID: id, in: database) }
-        return responses.filter { !damaged.contains($0.id) }
+        if length > limit {
+            for index in responses.indices where responses[index].content?.body != nil {
+                let freshUntil = responses[index].freshUntil
+                responses[index].content = ResidentContent(body: nil, freshUntil: freshUntil)
+            }
+        }
+        return responses
     }
 
-    /// The response of a row; `nil` when its head is damaged.
-    private func response(_ key: CacheKey, _ record: EntryRecord, _ statement: SQLStatement) -> StoredResponse? {
-        let head = statement.withOctets(EntryRecord.headColumn) {
+    /// The head of a row's response; `nil` when it is damaged.
+    private func head(_ record: EntryRecord, _ statement: SQLStatement) -> StoredResponseHead? {
+        var head = statement.withOctets(EntryRecord.headColumn) {
             StoredHeadCodec.decode($0, binding: record.binding)
         }
-        guard var head else { return nil }
-        head.isInvalidated = head.isInvalidated || record.isInvalidated
-        return StoredResponse(
-            id: record.id,
-            key: key,
-            head: head,
-            bodyID: record.bodyID,
-            bodyLength: record.bodyLength,
-            storedAt: record.storedAt
-        )
+        if record.isInvalidated { head?.isInvalidated = true }
+        return head
     }
 
     /// What invalidations find some responses of one key by.
     func subject(of responses: [StoredResponse], key: CacheKey, hash: Int64) throws -> InvalidationSubject {
-        let target = state.hash(key.components.target.canonicalBytes, .target)
+        let target = state.hash(key.outline.canonicalTarget, .target)
         var subject = InvalidationSubject(keyHash: hash, targetHash: target)
         guard state.usesTags.load(ordering: .acquiring) else { return subject }
         let statement = try connection.prepare(
@@ -111,7 +111,7 @@ struct EntryReading {
         defer { statement.reset() }
         statement.bind(1, hash)
         while try statement.step() {
-            guard statement.withOctets(3, { $0.elementsEqual(key) }),
+            guard statement.hasOctets(3, key),
                 var record = EntryRecord(statement, state, readsOctets: false), !record.isDamaged
             else { continue }
             let head = statement.withOctets(EntryRecord.headColumn) {
@@ -125,7 +125,7 @@ struct EntryReading {
                 record.head = statement.octets(EntryRecord.headColumn)
                 return .large(record)
             }
-            guard case .whole(let body) = try body(record.bodyID, length: record.bodyLength) else {
+            guard let octets = try octets(record, statement) else {
                 core.noteDamage("body", entryID: record.id, in: database)
                 return .none
             }
@@ -136,7 +136,7 @@ struct EntryReading {
                     expiresAt: record.expiresAt,
                     isDistrusted: record.isInvalidated,
                     typeName: head.typeName,
-                    octets: Array(body.readableBytesView)
+                    octets: octets
                 )
             )
         }
@@ -145,17 +145,48 @@ struct EntryReading {
 
     // MARK: Bodies
 
-    private func body(_ bodyID: Int64, length: Int64) throws -> StoredBody.Chunk {
-        let size = Int64(StoreLimits.chunkLength)
-        if length == 0 { return .whole(ByteBuffer()) }
-        if length <= size { return try StoredBody.chunk(connection, bodyID: bodyID, index: 0, length: length) }
+    /// The octets of a row's body; `nil` when they are not there or not what was written.
+    private func octets(_ record: EntryRecord, _ statement: SQLStatement) throws -> [UInt8]? {
+        if record.bodyLength == 0 { return [] }
+        if record.bodyLength <= Int64(StoreLimits.chunkLength) {
+            return withFirstChunk(record, statement) { [UInt8]($0) }
+        }
+        return try body(record, statement).map { Array($0.readableBytesView) }
+    }
+
+    /// A row's body; `nil` when it is not there or not what was written.
+    private func body(_ record: EntryRecord, _ statement: SQLStatement) throws -> ByteBuffer? {
+        if record.bodyLength == 0 { return ByteBuffer() }
+        if record.bodyLength <= Int64(StoreLimits.chunkLength) {
+            return withFirstChunk(record, statement) { StoredBody.buffer($0) }
+        }
         var whole = ByteBuffer()
-        whole.reserveCapacity(Int(length))
-        for index in 0...(length - 1) / size {
-            let chunk = try StoredBody.chunk(connection, bodyID: bodyID, index: index, length: length)
-            guard case .whole(let octets) = chunk else { return chunk }
+        whole.reserveCapacity(Int(record.bodyLength))
+        guard withFirstChunk(record, statement, { whole.writeBytes($0) }) != nil else { return nil }
+        for index in 1...(record.bodyLength - 1) / Int64(StoreLimits.chunkLength) {
+            let chunk = try StoredBody.chunk(
+                connection,
+                bodyID: record.bodyID,
+                index: index,
+                length: record.bodyLength
+            )
+            guard case .whole(let octets) = chunk else { return nil }
             whole.writeImmutableBuffer(octets)
         }
-        return .whole(whole)
+        return whole
+    }
+
+    private func withFirstChunk<Result>(
+        _ record: EntryRecord,
+        _ statement: SQLStatement,
+        _ body: (UnsafeRawBufferPointer) -> Result
+    ) -> Result? {
+        StoredBody.withChunk(
+            statement,
+            column: EntryRecord.chunkColumn,
+            id: record.bodyID << 16,
+            length: min(record.bodyLength, Int64(StoreLimits.chunkLength)),
+            body
+        )
     }
 }

@@ -25,11 +25,13 @@ struct EntryRecord: Sendable {
     }
 
     private static let columns =
-        "id, kind, key_hash, key, sequence, is_invalidated, is_usable_stale, is_pinned, stored_at, expires_at, last_used_at, "
+        "entry.id, kind, key_hash, key, sequence, is_invalidated, is_usable_stale, is_pinned, stored_at, expires_at, last_used_at, "
         + "body_id, body_length, head, "
 
     /// Where the head is in a row.
     static let headColumn: Int32 = 13
+    /// Where the first chunk of the body is in a row that has it: checksum, then octets.
+    static let chunkColumn: Int32 = 16
 
     /// A statement that reads entries.
     struct Query: Sendable {
@@ -38,12 +40,20 @@ struct EntryRecord: Sendable {
         private let plainText: String
         private let oldestText: String
 
-        /// - Parameter condition: what follows `WHERE`.
-        init(_ condition: String) {
-            text = "SELECT \(columns) \(PendingInvalidation.state), is_damaged FROM entry WHERE \(condition)"
-            textWithoutPrefixes = "SELECT \(columns) \(PendingInvalidation.byTag), 0 FROM entry WHERE \(condition)"
-            plainText = "SELECT \(columns) 0, is_damaged FROM entry WHERE \(condition)"
-            oldestText = "SELECT \(columns) 0, 0 FROM entry WHERE \(condition)"
+        /// - Parameters:
+        ///   - condition: what follows `WHERE`.
+        ///   - readsFirstChunk: of the body, where it has one, in the same step: a statement of its own takes longer. Its octets are touched only
+        ///     when they are asked for.
+        init(_ condition: String, readsFirstChunk: Bool = false) {
+            let chunk = readsFirstChunk ? ", checksum, data" : ""
+            let join = readsFirstChunk ? " LEFT JOIN chunk ON chunk.id = entry.body_id << 16" : ""
+            func select(_ state: String) -> String {
+                "SELECT \(columns) \(state)\(chunk) FROM entry\(join) WHERE \(condition)"
+            }
+            text = select("\(PendingInvalidation.state), is_damaged")
+            textWithoutPrefixes = select("\(PendingInvalidation.byTag), 0")
+            plainText = select("0, is_damaged")
+            oldestText = select("0, 0")
         }
 
         /// Its text for the schema that a database has, and for what is unfinished in it.

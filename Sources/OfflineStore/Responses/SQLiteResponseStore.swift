@@ -44,7 +44,8 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
         case .found(let responses): return responses
         case .missing(let missing):
             return try core.read(database) { connection in
-                try read(missing, EntryReading(core: core, database: database, connection: connection))
+                let reading = EntryReading(core: core, database: database, connection: connection)
+                return try read(missing, reading) { use($0, database) }
             }
         }
     }
@@ -72,10 +73,13 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
             }
         }
         if missing.isEmpty { return found }
+        var used: [Int64] = []
+        used.reserveCapacity(missing.count)
         try core.read(database) { connection in
             let reading = EntryReading(core: core, database: database, connection: connection)
-            for (index, missing) in missing { found[index] = try read(missing, reading) }
+            for (index, missing) in missing { found[index] = try read(missing, reading) { used.append($0) } }
         }
+        use(used, database)
         return found
     }
 
@@ -111,10 +115,16 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
     }
 
     /// Reads what is not in memory, and takes it in.
-    private func read(_ missing: Missing<CacheKey>, _ reading: EntryReading) throws -> [StoredResponse] {
+    ///
+    /// - Parameter noteUse: told of each entry that was read.
+    private func read(
+        _ missing: Missing<CacheKey>,
+        _ reading: EntryReading,
+        noteUse: (Int64) -> Void
+    ) throws -> [StoredResponse] {
         let state = reading.database.state
         let responses = try reading.responses(of: missing.key, hash: missing.hash)
-        for index in responses.indices { use(responses[index].id, reading.database) }
+        for index in responses.indices { noteUse(responses[index].id) }
         if let memory = state.memory, !responses.isEmpty {
             let entry = ResidentEntry(
                 key: missing.key.bytes,
@@ -231,6 +241,11 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
         if database.writer != nil { database.state.recency.use(entryID) }
     }
 
+    /// Notes that some entries were used, in the order in which they were.
+    private func use(_ entryIDs: [Int64], _ database: StoreDatabase) {
+        if database.writer != nil { database.state.recency.use(entryIDs) }
+    }
+
     @concurrent
     func beginWrite(_ draft: ResponseDraft, fence: InvalidationSequence) async throws -> (any ResponseWriter)? {
         try begin(draft, fence: fence)
@@ -331,9 +346,9 @@ extension StoredResponse {
 extension StoredResponseHead {
     /// About what the head takes on disk, the row around it included.
     var storedOctets: Int64 {
-        let lengths = [fields, selectingFields].joined().reduce(0) {
-            $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 8
-        }
-        return Int64(lengths) + 512
+        var octets = 512
+        for field in fields { octets += field.name.rawName.utf8.count + field.value.utf8.count + 8 }
+        for field in selectingFields { octets += field.name.rawName.utf8.count + field.value.utf8.count + 8 }
+        return Int64(octets)
     }
 }

@@ -120,18 +120,15 @@ struct ResponseEntry: Sendable {
     let targetHash: Int64
     private let source: ResponseDraft
     private let variant: [UInt8]
-    private let headContent: [UInt8]
     let tags: [TagName]
 
-    /// - Parameter target: the key's, where it is known.
-    init(draft: ResponseDraft, target: TargetURI? = nil, state: DatabaseState) {
+    /// - Parameter canonicalTarget: the key's, where it is known.
+    init(draft: ResponseDraft, canonicalTarget: [UInt8]? = nil, state: DatabaseState) {
         source = draft
-        let target = target ?? draft.key.components.target
         variant = VariantKey.octets(of: draft.head)
-        headContent = StoredHeadCodec.content(of: draft.head)
         keyHash = state.hash(draft.key.bytes, .responseKey)
-        tags = draft.tagNames(state, target)
-        targetHash = state.hash(target.canonicalBytes, .target)
+        tags = draft.tagNames(state)
+        targetHash = state.hash(canonicalTarget ?? draft.key.outline.canonicalTarget, .target)
     }
 
     /// Asked for seldom.
@@ -154,7 +151,7 @@ struct ResponseEntry: Sendable {
             storedAt: source.storedAt.milliseconds,
             expiresAt: source.freshUntil.milliseconds,
             bodyLength: bodyLength,
-            head: binding.sealing(headContent),
+            head: StoredHeadCodec.encode(source.head, binding: binding),
             tags: tags
         )
     }
@@ -182,10 +179,17 @@ struct ResponseEntry: Sendable {
 
     /// The row with its body.
     ///
-    /// - Parameter body: less than one transaction takes.
-    func whole(_ body: ByteBuffer, _ state: DatabaseState) -> WholeEntry {
+    /// - Parameters:
+    ///   - body: less than one transaction takes.
+    ///   - isShown: readers see it before its commit. If not, and without a memory tier, nobody asks for what memory keeps.
+    func whole(_ body: ByteBuffer, isShown: Bool, _ state: DatabaseState) -> WholeEntry {
         let limit = state.limits.residentBody
-        let (_, row) = stored(id: state.newID(), length: Int64(body.readableBytes), whole: body, residentLimit: limit)
+        let id = state.newID()
+        let length = Int64(body.readableBytes)
+        let row =
+            isShown || state.memory != nil
+            ? stored(id: id, length: length, whole: body, residentLimit: limit).1
+            : draft(id: id, bodyID: id, bodyLength: length)
         return WholeEntry(row, body: body, residentLimit: limit)
     }
 

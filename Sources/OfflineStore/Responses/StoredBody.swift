@@ -19,16 +19,35 @@ struct StoredBody: Sendable {
         defer { statement.reset() }
         statement.bind(1, id)
         guard try statement.step() else { return .missing }
-        let checksum = UInt64(bitPattern: statement.integer(0))
-        return statement.withOctets(1) { octets in
-            guard Int64(octets.count) == expected, XXHash64.hash(octets, seed: UInt64(bitPattern: id)) == checksum
-            else {
-                return .damaged
+        return withChunk(statement, column: 0, id: id, length: expected) { .whole(buffer($0)) } ?? .damaged
+    }
+
+    /// Lends the octets of the chunk in a row, verified; `nil` where there is none, or where they are not what was written.
+    ///
+    /// - Parameters:
+    ///   - column: of its checksum, before that of its octets.
+    ///   - id: the number that it has in its table.
+    ///   - length: what it is to have, in octets.
+    static func withChunk<Result>(
+        _ statement: SQLStatement,
+        column: Int32,
+        id: Int64,
+        length: Int64,
+        _ body: (UnsafeRawBufferPointer) -> Result
+    ) -> Result? {
+        let checksum = UInt64(bitPattern: statement.integer(column))
+        return statement.withOctets(column + 1) { octets in
+            guard Int64(octets.count) == length, XXHash64.hash(octets, seed: UInt64(bitPattern: id)) == checksum else {
+                return nil
             }
-            var buffer = ByteBufferAllocator().buffer(capacity: octets.count)
-            buffer.writeBytes(octets)
-            return .whole(buffer)
+            return body(octets)
         }
+    }
+
+    static func buffer(_ octets: UnsafeRawBufferPointer) -> ByteBuffer {
+        var buffer = ByteBufferAllocator().buffer(capacity: octets.count)
+        buffer.writeBytes(octets)
+        return buffer
     }
 
     enum Chunk: Sendable {
