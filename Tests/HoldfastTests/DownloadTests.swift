@@ -285,6 +285,18 @@ import Testing
         }
     }
 
+    @Test func aFolderIsNoFileAndNothingIsAskedFor() async throws {
+        try await run { fixture, origin, path in
+            for place in [path + "/", fixture.folder] {
+                await expect(.fileFailed) {
+                    _ = try await fixture.client.download(endpoint, to: DownloadDestination(place, overwrites: true))
+                }
+            }
+            let left = try files(fixture)
+            #expect(origin.requests.isEmpty && left.isEmpty)
+        }
+    }
+
     @Test func aFullDiskIsNamed() {
         let error = HoldfastError(file: "/films/film.bin.part", ENOSPC, "be written")
         #expect(error.code == .fileFailed)

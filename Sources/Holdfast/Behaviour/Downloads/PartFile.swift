@@ -90,6 +90,12 @@ final class PartFile: Sendable {
     }
 
     private static func checkPlace(_ destination: DownloadDestination) throws {
+        guard !destination.path.hasSuffix("/") else {
+            throw HoldfastError(
+                code: .fileFailed,
+                message: "'\(destination.path)' names a folder; a download needs the name of a file in it."
+            )
+        }
         var information = stat()
         if stat(destination.path, &information) == 0 {
             guard information.st_mode & S_IFMT == S_IFREG else {
