@@ -189,15 +189,15 @@ let package = Package(
         ),
         .executableTarget(
             name: "store-worker",
-            dependencies: ["FaultShim", "FaultWorkload", "OfflineStore"],
+            dependencies: ["FaultShim", "FaultWorkload", "OfflineStore", "Holdfast"],
             path: "Tests/StoreWorker",
             swiftSettings: settings
         ),
         .testTarget(
             name: "FaultTests",
             dependencies: [
-                "FaultWorkload", "store-worker", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "HoldfastTesting",
-                httpTypes, nioCore, logging,
+                "FaultWorkload", "store-worker", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "Holdfast",
+                "HoldfastTesting", "SampleOrigin", httpTypes, nioCore, logging,
             ],
             swiftSettings: settings
         ),

@@ -16,12 +16,3 @@ public protocol UpdateMomentLike: Sendable {
 
 /// What stored feeds are filed under, so that a like finds them, in whichever way and for whichever user they were asked for.
 let momentsTag = "moments"
-
-extension RuleSettings {
-    /// Files what is stored under ``momentsTag``.
-    static var moments: RuleSettings {
-        var rule = RuleSettings()
-        rule.tags = [momentsTag]
-        return rule
-    }
-}

@@ -177,13 +177,13 @@ public final class CacheEngine: Sendable {
     /// The changes from now on to what is stored for a request's target, whoever makes them: so that a caller can go on listening.
     ///
     /// Every change that may concern the target is told, in order; a listener that is slow sees the newest 64. What is stored then is asked for as ever
-    /// (with ``CacheRequest/Preference/storedOnly``, say). Ends with the task that reads it.
+    /// (with ``CacheRequest/Preference/storedOnly``, say). Ends with the task that reads it, or when the store is closed.
     public func changes(for request: CacheRequest) -> AsyncStream<StoreChange> {
         guard let target = prepare(request)?.keyedTarget else { return AsyncStream { $0.finish() } }
         return store.changes.changes(of: .target(target))
     }
 
-    /// The changes from now on to what is stored under a tag.
+    /// The changes from now on to what is stored under a tag. Ends with the task that reads it, or when the store is closed.
     public func changes(tagged tag: String) -> AsyncStream<StoreChange> {
         store.changes.changes(of: .tag(tag))
     }

@@ -13,7 +13,7 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
         public static let urlMissing = Code(description: "urlMissing")
         /// A task that needs parameters has none.
         public static let parametersMissing = Code(description: "parametersMissing")
-        /// The endpoint's own rule contradicts itself, or is out of bounds.
+        /// The endpoint's own rule contradicts itself, or is out of bounds; so are its tags.
         public static let invalidRule = Code(description: "invalidRule")
         /// Parameters or content could not be encoded.
         public static let encodingFailed = Code(description: "encodingFailed")

@@ -6,3 +6,6 @@
 @_exported public import HoldfastConfiguration
 @_exported public import Logging
 @_exported public import OfflineStore
+
+// Contents are buffers of this one type; the rest of its module is no part of the API.
+@_exported public import struct NIOCore.ByteBuffer

@@ -24,8 +24,10 @@ import Testing
         var isIdempotent: Bool { false }
         var storage: CacheRequest.Storage { .never }
         var rule: RuleSettings? { RuleSettings() }
+        var tags: [String] { ["particular"] }
         var strategy: SingleValueStrategy { .networkFirst }
         var invalidates: [StoreInvalidation] { [.tag("feed")] }
+        var invalidatesTarget: Bool { true }
         var acceptedStatuses: AcceptedStatuses { [204] }
         var valuePath: ValuePath { "data.x" }
         var envelope: EnvelopeChoice { .none }
@@ -46,6 +48,7 @@ import Testing
         #expect(erased.principal == own.principal && erased.secrets == own.secrets)
         #expect(erased.isMutation == own.isMutation && erased.isIdempotent == own.isIdempotent)
         #expect(erased.storage == own.storage && erased.rule != nil && erased.invalidates.count == 1)
+        #expect(erased.tags == own.tags && erased.invalidatesTarget)
         #expect(erased.acceptedStatuses == own.acceptedStatuses && erased.valuePath == own.valuePath)
         #expect(erased.envelope == own.envelope && erased.emptyContent == own.emptyContent)
         #expect(erased.maximumBodyBytes == 7 && erased.timeout == own.timeout && erased.retry != nil)

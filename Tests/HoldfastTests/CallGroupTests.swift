@@ -40,6 +40,15 @@ import Testing
         try await fixture.close()
     }
 
+    // A limit out of a configuration, say.
+    @Test(arguments: [0, -1]) func aLimitBelowOneIsOne(_ limit: Int) async throws {
+        let fixture = try await ManualFixture()
+        for number in 0..<3 { fixture.transport.script("https://a.example/\(number)", .ok("\(number)")) }
+        let calls = (0..<3).map { fixture.client.call(endpoint($0)) }
+        #expect(try await calls.fetchAll(concurrently: limit).map(\.value) == ["0", "1", "2"])
+        try await fixture.close()
+    }
+
     @Test func theFirstFailureCancelsTheOthers() async throws {
         try await ClientFixture.run { fixture in
             let hold = OriginGate()

@@ -157,7 +157,7 @@ import Testing
             let call = fixture.client.call(Shop.item(1), as: String.self)
             let events = Events()
             for _ in 0..<2 {
-                let subscription = call.results { result in
+                let subscription = call.results(onCompleted: { events.append("completed") }) { result in
                     switch result {
                     case .success(let emission): events.append(emission.source.rawValue)
                     case .failure(let error): events.append(error.code.description)
@@ -165,7 +165,22 @@ import Testing
                 }
                 await subscription.finished()
             }
-            #expect(events.all == ["network", "store", "status"])
+            #expect(events.all == ["network", "completed", "store", "status"])
+        }
+    }
+
+    // Where the mode keeps the network out, that no result comes is not all that is seen of the end.
+    @Test func theEndIsToldWhereNoResultCame() async throws {
+        try await ScriptedClient.run { fixture in
+            fixture.script("/items/1", .fresh("1"))
+            let call = fixture.client.call(Shop.item(1), as: String.self)
+            _ = try await call.fetch()
+            fixture.client.mode = .offline
+            let events = Events()
+            let subscription = call.onCache { events.append("stored \($0.value)") }
+                .results(onCompleted: { events.append("completed") }) { _ in events.append("result") }
+            await subscription.finished()
+            #expect(events.all == ["stored 1", "completed"])
         }
     }
 

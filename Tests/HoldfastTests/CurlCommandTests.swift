@@ -58,25 +58,29 @@ import Testing
     }
 
     /// Runs a command with a `curl` that says what it was given.
+    ///
+    /// With `posix_spawn`: Foundation's `Process` crashes now and then on Linux when several are started while other threads are busy, which tests are.
     private func shell(_ command: String) throws -> (words: [String], input: [UInt8]) {
         let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let process = Process()
-        process.executableURL = URL(filePath: "/bin/sh")
-        process.currentDirectoryURL = folder
-        process.standardInput = FileHandle.nullDevice
-        process.arguments = ["-c", "curl() { printf '%s\\0' \"$@\" > words; cat > input; }\n\(command)\n"]
-        try process.run()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
+        let script =
+            "cd '\(folder.path)'; exec </dev/null; curl() { printf '%s\\0' \"$@\" > words; cat > input; }\n\(command)\n"
+        let arguments: [String] = ["/bin/sh", "-c", script]
+        var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+        defer { for word in words { free(word) } }
+        var child: pid_t = 0
+        #expect(posix_spawn(&child, "/bin/sh", nil, nil, &words, environ) == 0)
+        var status: Int32 = 0
+        while waitpid(child, &status, 0) == -1, errno == EINTR {}
+        #expect(status == 0)
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
         #expect(files == ["input", "words"], "\(files)")
-        let words = try Data(contentsOf: folder.appending(path: "words")).split(
+        let given = try Data(contentsOf: folder.appending(path: "words")).split(
             separator: 0,
             omittingEmptySubsequences: false
         )
         let input = try Data(contentsOf: folder.appending(path: "input"))
-        return (words.dropLast().map { String(decoding: $0, as: UTF8.self) }, Array(input))
+        return (given.dropLast().map { String(decoding: $0, as: UTF8.self) }, Array(input))
     }
 }

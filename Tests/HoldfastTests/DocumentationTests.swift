@@ -19,6 +19,18 @@ import Testing
         #expect(example.split(separator: "\n", omittingEmptySubsequences: false).count <= 23)
     }
 
+    @Test func theConsumerPackageImportsNothingElse() throws {
+        let folder = "Tests/ConsumerPackage/Sources/Consumer"
+        let files = try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: folder).path)
+        #expect(files.count >= 2)
+        for file in files {
+            let imports = try text("\(folder)/\(file)").split(separator: "\n").filter {
+                $0.contains("import ") && !$0.hasPrefix("//")
+            }
+            #expect(imports == ["import Holdfast"], "\(file)")
+        }
+    }
+
     @Test func theReadmesConfigurationFileIsValid() throws {
         let readme = try text("README.md")
         let begin = try #require(readme.range(of: "```yaml\n")?.upperBound)

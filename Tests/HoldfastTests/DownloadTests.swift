@@ -243,6 +243,60 @@ import Testing
         }
     }
 
+    // A process that is killed between the two leaves the part under both names.
+    @Test func aPartThatIsTheFileAlreadyIsNotWrittenTo() async throws {
+        try await run { fixture, origin, path in
+            try Data("whole".utf8).write(to: URL(filePath: path))
+            #expect(link(path, path + ".part") == 0)
+            origin.change { $0.cuts = [5000] }
+            let destination = DownloadDestination(path, overwrites: true)
+            await expect(.truncated) { _ = try await fixture.client.download(endpoint, to: destination) }
+            #expect(contents(path) == Array("whole".utf8))
+            _ = try await fixture.client.download(endpoint, to: destination)
+            #expect(contents(path) == Self.content)
+            #expect(try files(fixture) == ["film.bin"])
+        }
+    }
+
+    // What was written and not synced outlives a process, and not the power.
+    @Test(arguments: [nil, 3000, 9000] as [Int64?]) func afterARestartOfTheMachineOnlyWhatWasSyncedCounts(
+        _ synced: Int64?
+    ) async throws {
+        try await run { fixture, origin, path in
+            origin.change { $0.cuts = [5000, 7000] }
+            _ = try? await fixture.client.download(endpoint, to: DownloadDestination(path))
+            let place = URL(filePath: path + ".part.json")
+            var record = try JSONDecoder().decode(DownloadRecord.self, from: try Data(contentsOf: place))
+            record.synced = synced
+            try JSONEncoder().encode(record).write(to: place)
+            // Content that was lost.
+            let part = try FileHandle(forWritingTo: URL(filePath: path + ".part"))
+            try part.seek(toOffset: UInt64(min(synced ?? 0, 5000)))
+            try part.write(contentsOf: Data(repeating: 0, count: 5000 - Int(min(synced ?? 0, 5000))))
+            try part.close()
+            try await BootIdentity.$current.withValue("another") {
+                _ = try? await fixture.client.download(endpoint, to: DownloadDestination(path))
+                _ = try await fixture.client.download(endpoint, to: DownloadDestination(path))
+            }
+            #expect(contents(path) == Self.content)
+            let first = synced.map { min($0, 5000) }
+            // The second time it is the same run of the machine.
+            #expect(origin.ranges == [nil, first.map { "bytes=\($0)-" }, "bytes=\((first ?? 0) + 7000)-"])
+        }
+    }
+
+    @Test func aFolderIsNoFileAndNothingIsAskedFor() async throws {
+        try await run { fixture, origin, path in
+            for place in [path + "/", fixture.folder] {
+                await expect(.fileFailed) {
+                    _ = try await fixture.client.download(endpoint, to: DownloadDestination(place, overwrites: true))
+                }
+            }
+            let left = try files(fixture)
+            #expect(origin.requests.isEmpty && left.isEmpty)
+        }
+    }
+
     @Test func aFullDiskIsNamed() {
         let error = HoldfastError(file: "/films/film.bin.part", ENOSPC, "be written")
         #expect(error.code == .fileFailed)

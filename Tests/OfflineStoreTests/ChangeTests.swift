@@ -85,6 +85,26 @@ import Testing
         try await store.close()
     }
 
+    // What waits for a change that cannot come any more does not wait for ever.
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true]) func theStreamEndsWithItsStore(isForReading: Bool)
+        async throws
+    {
+        let store = try await openStore(folder.store, clock: clock)
+        let watched = isForReading ? try await openReadOnly(folder.store, clock: clock) : store
+        let changes = watched.changes(of: .all)
+        let reader = Task {
+            var scopes: [InvalidationScope] = []
+            for await change in changes { scopes.append(change.scope) }
+            return scopes
+        }
+        try await store.responses.invalidate(.tag("last"), keepingForOffline: true, at: clock.now())
+        try await watched.close()
+        // What was told before the end is heard before it.
+        #expect(await reader.value == (isForReading ? [] : [.tag("last")]))
+        for await _ in watched.changes(of: .all) { Issue.record("A closed store changed.") }
+        try await store.close()
+    }
+
     @Test func theStreamEndsWithItsReader() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let changes = store.changes(of: .all)

@@ -7,13 +7,15 @@ import OfflineStore
 //   store-worker load FOLDER SEED COUNT LANES BUDGET [MODE AT]   a seeded workload; one line before and after each operation
 //   store-worker sweep FOLDER SEED MODE ERROR LENGTH FROM STRIDE LIMIT   the tour again and again, each time with a fault at another file operation
 //   store-worker revise FOLDER MODE AT   other keys for what is stored
+//   store-worker download FOLDER URL MODE ERROR AT   a file, by the request layer
 //
-// MODE is 'kill', 'torn' or 'cut' with 'load', 'error' or 'short' with 'sweep', any of them but 'short', or 'none', with 'revise'.
+// MODE is 'kill', 'torn' or 'cut' with 'load', 'error' or 'short' with 'sweep', any of them but 'short', or 'none', with 'revise' and 'download'.
 
 let words = Array(CommandLine.arguments.dropFirst())
 switch words.first {
 case "load": await Load(words)?.run()
 case "sweep": await Sweep(words)?.run()
 case "revise": await Revise(words)?.run()
+case "download": await Download(words)?.run()
 default: Line.write("usage: see Tests/StoreWorker/main.swift")
 }

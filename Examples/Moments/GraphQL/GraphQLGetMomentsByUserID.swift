@@ -10,7 +10,7 @@ public struct GraphQLGetMomentsByUserID: GetMomentsByUserID {
         let valuePath: ValuePath = "data.getMomentsDetailsByUserID"
         // A query is sent by POST, whose answers are stored only where somebody says how long they are good for.
         let storage = CacheRequest.Storage.expiring(.after(.seconds(60)))
-        let rule: RuleSettings? = .moments
+        let tags = [momentsTag]
 
         static let document = """
             query Moments($userID: ID!) {

@@ -7,7 +7,7 @@ public struct RESTGetMomentsByUserID: GetMomentsByUserID {
         let userID: String
         let path = "/moments"
         var task: HTTPTask { .query(["userID": .string(userID)]) }
-        let rule: RuleSettings? = .moments
+        let tags = [momentsTag]
     }
 
     /// The request.

@@ -42,7 +42,8 @@ extension CacheEngine {
     /// `Content-Location` name, and the groups it names itself. RFC 9111 §4.4, RFC 9875 §3
     private func invalidate(after response: HTTPResponse, to prepared: PreparedRequest) async {
         let (request, target) = (prepared.request.head, prepared.target)
-        let targets = policy.invalidatedTargets(by: response, to: request, target: target)
+        var targets = policy.invalidatedTargets(by: response, to: request, target: target)
+        if !prepared.request.invalidatesTarget { targets.removeAll { $0 == target } }
         var scopes = scopes(of: targets, for: prepared)
         if options.usesCacheGroups {
             scopes += target.tags(ofGroups: policy.invalidatedGroups(by: response, to: request)).map(

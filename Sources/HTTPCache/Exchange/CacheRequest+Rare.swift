@@ -8,6 +8,8 @@ extension CacheRequest {
         var secrets: RequestSecrets?
         var overrides: (any SettingsOverriding)?
         var reuseWithin: Duration?
+        var tags: [String]?
+        var leavesTarget: Bool?
     }
 
     /// Something of the caller's own that goes along to the transport (``TransportRequest/context``), for a wrapper around it: what a plugin noted, say.
@@ -61,6 +63,23 @@ extension CacheRequest {
     public var reuseWithin: Duration? {
         get { rare?.reuseWithin }
         set { setRare(\.reuseWithin, newValue) }
+    }
+
+    /// Tags that what this request stores has beside its cache groups and the rules' (``ResponseDraft/tags``), so that it can be invalidated with others.
+    ///
+    /// They are stored as they are, so no secret belongs into them. A caller whose request joined another's fetch finds stored what has that one's tags, and what a 304 renews has those of the request that it came to.
+    public var tags: [String] {
+        get { rare?.tags ?? [] }
+        set { setRare(\.tags, newValue.isEmpty ? nil : newValue) }
+    }
+
+    /// Whether a success makes what is stored for this very target out of date, where the method is unsafe and the content not part of the key. RFC 9111 §4.4
+    ///
+    /// `true`: a cache cannot know better. A caller can, who reads by POST, or whose API has one URL for everything. What the answer itself names (`Location`, `Content-Location`, cache groups) is
+    /// invalidated in any case.
+    public var invalidatesTarget: Bool {
+        get { rare?.leavesTarget != true }
+        set { setRare(\.leavesTarget, newValue ? nil : true) }
     }
 
     /// Sets a part; what is not there is not made for nothing.

@@ -272,7 +272,7 @@ package struct FillContext: Sendable {
         )
     }
 
-    /// The tags of a stored response: its cache groups (RFC 9875 §2), its path where equivalent queries share it, and those of the rules.
+    /// The tags of a stored response: its cache groups (RFC 9875 §2), its path where equivalent queries share it, and those of the rules and of the request.
     private func tags(of fields: HTTPFields, _ settings: ExchangeSettings?) -> [String] {
         var tags: [String] = []
         if options.usesCacheGroups { tags = key.components.target.tags(ofGroups: policy.groups(of: fields)) }
@@ -280,6 +280,7 @@ package struct FillContext: Sendable {
             tags.append(tag)
         }
         for tag in settings?.tags ?? [] where !tags.contains(tag) { tags.append(tag) }
+        for tag in presented.tags where !tags.contains(tag) { tags.append(tag) }
         return tags
     }
 

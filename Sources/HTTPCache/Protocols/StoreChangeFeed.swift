@@ -56,6 +56,7 @@ public final class StoreChangeFeed: Sendable {
     private struct State {
         var watchers: [Int: Watcher] = [:]
         var next = 0
+        var isFinished = false
     }
 
     /// Changes that wait for a slow watcher; beyond them the oldest are dropped, so that it still sees the newest.
@@ -67,17 +68,24 @@ public final class StoreChangeFeed: Sendable {
     /// A feed that nobody watches yet.
     public init() {}
 
-    /// The changes from now on that concern a key, a target, a prefix, a tag or everything. Ends when the task that reads it is cancelled or the stream is let go.
+    /// The changes from now on that concern a key, a target, a prefix, a tag or everything.
+    ///
+    /// Ends when the store is closed (``finish()``), when the task that reads it is cancelled, or when the stream is let go.
     public func changes(of interest: InvalidationScope) -> AsyncStream<StoreChange> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: StoreChange.self,
             bufferingPolicy: .bufferingNewest(Self.bufferLimit)
         )
-        let id = state.withLock { state in
+        let id: Int? = state.withLock { state in
+            guard !state.isFinished else { return nil }
             defer { state.next += 1 }
             state.watchers[state.next] = Watcher(interest: interest, continuation: continuation)
             count.store(state.watchers.count, ordering: .releasing)
             return state.next
+        }
+        guard let id else {
+            continuation.finish()
+            return stream
         }
         continuation.onTermination = { [weak self] _ in self?.remove(id) }
         return stream
@@ -102,7 +110,16 @@ public final class StoreChangeFeed: Sendable {
         for continuation in concerned { continuation.yield(change) }
     }
 
-    deinit {
-        for watcher in state.withLock({ $0.watchers.values.map(\.continuation) }) { watcher.finish() }
+    /// Ends the streams of all who watch, after what they were told already, and those of others to come at once. For stores, when they are closed: nothing changes any more.
+    public func finish() {
+        let watching = state.withLock { state in
+            state.isFinished = true
+            defer { state.watchers = [:] }
+            count.store(0, ordering: .releasing)
+            return state.watchers.values.map(\.continuation)
+        }
+        for watcher in watching { watcher.finish() }
     }
+
+    deinit { finish() }
 }

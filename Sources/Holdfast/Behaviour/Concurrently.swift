@@ -1,6 +1,6 @@
 /// Does something with each element, so many at a time.
 ///
-/// - Parameter limit: at least 1.
+/// - Parameter limit: less than 1 counts as 1: with none at a time nothing would ever be done.
 /// - Returns: the outcomes in the elements' order.
 /// - Throws: what the first failure threw; the others are cancelled.
 func concurrently<Element: Sendable, Outcome: Sendable>(
@@ -8,7 +8,7 @@ func concurrently<Element: Sendable, Outcome: Sendable>(
     atMost limit: Int,
     _ body: @escaping @Sendable (Element) async throws -> Outcome
 ) async throws -> [Outcome] {
-    precondition(limit > 0, "At least one at a time, or nothing would ever be done.")
+    let limit = max(limit, 1)
     return try await withThrowingTaskGroup(of: (index: Int, outcome: Outcome).self) { group in
         var outcomes = [Outcome?](repeating: nil, count: elements.count)
         for (index, element) in elements.enumerated() {

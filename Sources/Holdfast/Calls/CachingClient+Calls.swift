@@ -313,6 +313,7 @@ extension CachingClient {
         request.body = registering.body
         request.keysContent = registering.keysContent
         request.storage = registering.storage
+        request.invalidatesTarget = registering.invalidatesTarget
         return try await prepared.reading.read(try await engine.respond(to: request), call.interpret)
     }
 

@@ -6,14 +6,27 @@ extension Call {
         EmissionStream { CallRun(self) }
     }
 
-    /// Starts, with the emissions to one callback, a `Result` each: any number of successes, then at most one failure.
+    /// Starts, with the emissions to one callback, a `Result` each: any number of successes, then the end: one failure, or `onCompleted`.
     ///
+    /// ```swift
+    /// let subscription = GitHub.user("octocat").cache.on(client).results(onCompleted: { stopSpinning() }) { result in
+    ///     result.onSuccess { show($0.value) }.onFailure { report($0) }
+    /// }
+    /// ```
+    ///
+    /// - Parameter onCompleted: called after the last success, where no failure is the end.
     /// - Returns: the subscription. Letting go of it cancels the request.
     public func results(
         on executor: CallbackExecutor = .concurrent,
+        onCompleted: @escaping @Sendable () -> Void = {},
         _ onResult: @escaping @Sendable (Result<Emission<Value>, HoldfastError>) -> Void
     ) -> Subscription {
-        request().subscribe(on: executor, onNext: { onResult(.success($0)) }, onError: { onResult(.failure($0)) })
+        request().subscribe(
+            on: executor,
+            onNext: { onResult(.success($0)) },
+            onError: { onResult(.failure($0)) },
+            onCompleted: onCompleted
+        )
     }
 
     /// The stored value to a closure of its own, the network's to the request's. See ``OnCache``.

@@ -4,7 +4,7 @@ public struct CallOptions: Sendable {
     public enum StaleValues: Sendable, Hashable {
         /// They are emitted, marked. The default: old is better than nothing, and the network's follows.
         case emitted
-        /// They are left out.
+        /// They are left out, those that are invalidated while a stream follows the store as well.
         case skipped
     }
 
@@ -14,6 +14,16 @@ public struct CallOptions: Sendable {
         case emitted
         /// It is left out.
         case suppressed
+    }
+
+    /// What a stream that follows the store does when its value is invalidated: by a mutation, or by a purge.
+    public enum InvalidatedValues: Sendable, Hashable {
+        /// The stored value is emitted again, marked stale and unchanged; what takes its place is emitted when somebody has asked for it. The default: a stream that follows
+        /// the store asks nobody.
+        case emitted
+        /// The same, and the origin is asked, once for each invalidation: its answer is emitted next. Where the network fails, ``CallOptions/networkFailure`` says what becomes
+        /// of the stream. Not in the modes that keep the network out.
+        case fetched
     }
 
     /// Which statuses are a success.
@@ -40,8 +50,13 @@ public struct CallOptions: Sendable {
     public var unchangedValues = UnchangedValues.emitted
     /// How a stream ends when the network fails after a stored value.
     public var networkFailure = NetworkFailure.throwing
-    /// After the network's value the stream goes on with what the store gets later, whoever stores it, until it is cancelled or the client is closed.
+    /// After the network's value the stream goes on with what the store gets later, whoever stores it, until it is cancelled, or client or store are closed: then it completes.
+    ///
+    /// It emits what is other content than it emitted last, and the same content where that was invalidated, or was stale and is confirmed. What is removed from the store altogether, or may not be used stale
+    /// (`must-revalidate`), cannot be emitted; what is stored next is.
     public var followsStore = false
+    /// See ``InvalidatedValues``.
+    public var invalidatedValues = InvalidatedValues.emitted
     /// Hears how the transfer goes on: of what is sent, and of what comes. See ``TransferProgress``.
     public var onProgress: (@Sendable (TransferProgress) -> Void)?
     /// Whether compressed content is asked for; as the client says unless told otherwise. See ``CachingClient/Configuration/acceptsCompression``.

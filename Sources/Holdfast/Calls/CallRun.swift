@@ -23,6 +23,12 @@ final class CallRun<Value: Sendable> {
     private var stage = Stage.beginning
     private var changes: AsyncStream<StoreChange>?
     private var client: CachingClient?
+    /// Whether what was seen last is valid, so that an invalidation is one of it, and is dealt with once.
+    private var isValid = true
+    /// What was stored when the origin was asked last.
+    private var storedWhenAsked: StoredVersion?
+    /// In whose place the network's value came. It may be stored still, because an invalidation kept what came from being stored.
+    private var superseded: StoredVersion?
     /// Whether the last value was the stored one that goes before the network's.
     private(set) var isAtStoredValue = false
 
@@ -70,10 +76,10 @@ final class CallRun<Value: Sendable> {
         let emitted = stored.flatMap { stored in
             stored.emission.isStale && call.options.staleValues == .skipped ? nil : stored
         }
+        isValid = stored?.isInvalidated != true
+        storedWhenAsked = stored?.version
         // The mode bounds the strategy: declared offline is no failure of the network. What came just now is not asked for again.
-        if let emitted,
-            client.mode == .offline || client.mode == .preferStored || emitted.isReusable(call, at: client.clock.now())
-        {
+        if let emitted, client.keepsNetworkOut || emitted.isReusable(call, at: client.clock.now()) {
             stage = following(emitted)
             isAtStoredValue = true
             return emitted.emission
@@ -96,6 +102,8 @@ final class CallRun<Value: Sendable> {
             }
             // A stored value that was left out is nothing to compare with.
             if stored == nil { fresh.emission.isUnchanged = false }
+            isValid = true
+            superseded = fresh.version == storedWhenAsked ? nil : storedWhenAsked
             stage = following(fresh)
             if stored != nil, fresh.emission.isUnchanged, call.options.unchangedValues == .suppressed {
                 return try await next()
@@ -116,23 +124,51 @@ final class CallRun<Value: Sendable> {
         changes.map { .following($0.makeAsyncIterator(), last: last) } ?? .ended
     }
 
-    /// The next stored value that differs from the last one emitted. Ends when the task is cancelled or the client is closed.
+    /// The next stored value that is news after the last one emitted. Ends when the task is cancelled, or client or store are closed.
     private func follow(
         _ iterator: inout AsyncStream<StoreChange>.AsyncIterator,
         _ last: Delivery<Value>
     ) async throws -> Emission<Value>? {
         guard let client else { return nil }
-        while await iterator.next(isolation: #isolation) != nil {
+        while let change = await iterator.next(isolation: #isolation) {
             let prepared = try await client.prepare(call, for: .lookup)
-            guard let stored = try await client.stored(call, prepared), !stored.hasSameContent(as: last) else {
-                continue
+            let stored = try await client.stored(call, prepared)
+            if let version = stored?.version, version == superseded { continue }
+            let news = stored.flatMap { self.news($0, after: last) }
+            let wasValid = isValid
+            isValid = stored.map { !$0.isInvalidated } ?? (wasValid && change.kind != .invalidated)
+            if wasValid, !isValid, call.options.invalidatedValues == .fetched, !client.keepsNetworkOut {
+                storedWhenAsked = stored?.version
+                let (call, after) = (call, news ?? last)
+                let running = Running(Task { try await client.network(call, after: after) })
+                guard let news else { return try await network(running, after: last) }
+                stage = .network(running, after: news)
+                return news.emission
             }
-            stage = .following(iterator, last: stored)
-            return stored.emission
+            guard let news else { continue }
+            stage = .following(iterator, last: news)
+            return news.emission
         }
         try Task.checkCancellation()
         return nil
     }
+
+    /// What is stored, where it is other content than was emitted last, or the same that was invalidated since, or was stale then and is confirmed.
+    private func news(_ stored: Delivery<Value>, after last: Delivery<Value>) -> Delivery<Value>? {
+        if stored.isInvalidated, call.options.staleValues == .skipped { return nil }
+        guard stored.hasSameContent(as: last) else { return stored }
+        let isInvalidated = stored.isInvalidated && !last.emission.isStale
+        let isConfirmed = last.emission.isStale && !stored.emission.isStale
+        guard isInvalidated || isConfirmed && call.options.unchangedValues == .emitted else { return nil }
+        var same = stored
+        same.emission.isUnchanged = true
+        return same
+    }
+}
+
+extension CachingClient {
+    /// Whether what is stored answers without the network being asked.
+    fileprivate var keepsNetworkOut: Bool { mode == .offline || mode == .preferStored }
 }
 
 extension Call {

@@ -17,7 +17,7 @@ final class FollowedChanges: Sendable {
     func following(_ changes: AsyncStream<StoreChange>) -> AsyncStream<StoreChange> {
         let (followed, continuation) = AsyncStream.makeStream(
             of: StoreChange.self,
-            // That there was one is all that is looked at.
+            // That there was one, and whether something was invalidated, is all that is looked at.
             bufferingPolicy: .bufferingNewest(1)
         )
         let id: Int? = state.withLock { state in
@@ -25,7 +25,12 @@ final class FollowedChanges: Sendable {
             let id = state.next
             state.next += 1
             state.following[id] = Task { [weak self] in
-                for await change in changes { continuation.yield(change) }
+                for await change in changes {
+                    guard case .dropped(let earlier) = continuation.yield(change), earlier.kind == .invalidated else {
+                        continue
+                    }
+                    continuation.yield(earlier)
+                }
                 continuation.finish()
                 self?.remove(id)
             }

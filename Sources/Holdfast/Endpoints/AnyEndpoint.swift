@@ -52,10 +52,14 @@ public struct AnyEndpoint: Endpoint {
     public var storage: CacheRequest.Storage { base.storage }
     /// See ``Endpoint/rule``.
     public var rule: RuleSettings? { base.rule }
+    /// See ``Endpoint/tags``.
+    public var tags: [String] { base.tags }
     /// See ``Endpoint/strategy``.
     public var strategy: SingleValueStrategy { base.strategy }
     /// See ``Endpoint/invalidates``.
     public var invalidates: [StoreInvalidation] { base.invalidates }
+    /// See ``Endpoint/invalidatesTarget``.
+    public var invalidatesTarget: Bool { base.invalidatesTarget }
     /// See ``Endpoint/acceptedStatuses``.
     public var acceptedStatuses: AcceptedStatuses { base.acceptedStatuses }
     /// See ``Endpoint/valuePath``.

@@ -8,7 +8,7 @@ extension Endpoint {
     /// - Parameters:
     ///   - environment: the client's, for endpoints without a base URL of their own.
     ///   - defaults: what the client adds to every request; the endpoint's own fields and parameters win.
-    /// - Throws: ``HoldfastError`` with code `urlMissing`, `invalidURL`, `parametersMissing` or `encodingFailed`.
+    /// - Throws: ``HoldfastError`` with code `urlMissing`, `invalidURL`, `parametersMissing`, `encodingFailed` or `invalidRule`.
     package func request(
         environment: ServerEnvironment? = nil,
         defaults: RequestDefaults
@@ -47,7 +47,7 @@ extension Endpoint {
         if case .stream? = encoded.content { isStorable = false }
         var keysContent = false
         if isStorable, case .expiring = storage { keysContent = method == .post }
-        return CacheRequest(
+        var request = CacheRequest(
             head: HTTPRequest(
                 method: method,
                 scheme: target.scheme,
@@ -60,6 +60,24 @@ extension Endpoint {
             storage: isStorable ? storage : .never,
             keysContent: keysContent
         )
+        let tags = tags
+        if !tags.isEmpty { request.tags = try checked(tags) }
+        if !method.isSafe, !invalidatesTarget { request.invalidatesTarget = false }
+        return request
+    }
+
+    /// What a rule may have of them, an endpoint may have.
+    private func checked(_ tags: [String]) throws -> [String] {
+        let fault: String? =
+            if tags.count > 32 {
+                "has \(tags.count) tags; the limit is 32"
+            } else if tags.contains(where: { $0.isEmpty || $0.utf8.count > 256 || $0.utf8.contains { $0 < 0x20 } }) {
+                "has a tag that is none: one has 1 to 256 octets and no control characters"
+            } else {
+                nil
+            }
+        guard let fault else { return tags }
+        throw HoldfastError(code: .invalidRule, message: "The endpoint '\(typeName)' \(fault).")
     }
 
     private func target(in environment: ServerEnvironment?, query parameters: String) throws -> TargetURI {

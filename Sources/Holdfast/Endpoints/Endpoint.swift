@@ -60,10 +60,22 @@ public protocol Endpoint: Sendable {
     var storage: CacheRequest.Storage { get }
     /// What holds for this endpoint in place of the client's rules, setting by setting. None.
     var rule: RuleSettings? { get }
+    /// Names under which its stored responses can be made out of date together, beside the rules' and the origin's own: by a mutation (``StoreInvalidation/tag(_:)``), or by hand. None.
+    ///
+    /// ```swift
+    /// var tags: [String] { ["feed", "feed-\(userID)"] }
+    /// ```
+    ///
+    /// At most 32, of 1 to 256 octets each without control characters; beyond that the call fails with code `invalidRule`. They are in the store as they are: no secret belongs into them.
+    var tags: [String] { get }
     /// How a single value is had where the call names no strategy. ``SingleValueStrategy/standard`` unless told otherwise.
     var strategy: SingleValueStrategy { get }
     /// What a success of this endpoint makes out of date. It counts before the caller sees the answer. None unless told otherwise.
     var invalidates: [StoreInvalidation] { get }
+    /// Whether a success also makes out of date what is stored for the very URL that it was sent to, where it is sent by an unsafe method. RFC 9111 §4.4
+    ///
+    /// True of mutations unless told otherwise. Where an API has one URL for everything, as GraphQL has, that is everything that is stored of it; with `false` only what ``invalidates`` names is.
+    var invalidatesTarget: Bool { get }
 
     // MARK: The response
 
@@ -117,10 +129,7 @@ extension Endpoint {
         // An operation is what its document says, however it is sent and whatever is to become of its answer.
         if case .graphQL(let operation) = task { return operation.kind != .query }
         if case .expiring = storage { return false }
-        switch method {
-        case .get, .head, .options, .trace: return false
-        default: return method.rawValue != "QUERY"
-        }
+        return !method.isSafe
     }
     /// What changes nothing.
     public var isIdempotent: Bool { !isMutation }
@@ -128,10 +137,14 @@ extension Endpoint {
     public var storage: CacheRequest.Storage { .byResponse }
     /// None.
     public var rule: RuleSettings? { nil }
+    /// None of its own.
+    public var tags: [String] { [] }
     /// RFC 9111.
     public var strategy: SingleValueStrategy { .standard }
     /// Nothing.
     public var invalidates: [StoreInvalidation] { [] }
+    /// What a mutation does.
+    public var invalidatesTarget: Bool { isMutation }
     /// 200 to 299.
     public var acceptedStatuses: AcceptedStatuses { .successful }
     /// The top level.
@@ -148,6 +161,16 @@ extension Endpoint {
     public var retry: RetryPolicy? { nil }
     /// None.
     public var sampleResponse: SampleResponse? { nil }
+}
+
+extension HTTPRequest.Method {
+    /// It reads. RFC 9110 §9.2.1, RFC 10008
+    var isSafe: Bool {
+        switch self {
+        case .get, .head, .options, .trace: true
+        default: rawValue == "QUERY"
+        }
+    }
 }
 
 /// The response of an endpoint whose content, if any, is of no interest.

@@ -10,6 +10,9 @@ import HTTPTypes
 ///
 /// Queries change nothing: they are joined, sent again and, where the endpoint's storage is `CacheRequest.Storage.expiring`, stored under a key with their content. Everything else
 /// is a mutation, whatever the endpoint's storage says. GraphQL over HTTP §6
+///
+/// A success of a mutation makes out of date what is stored for its URL (RFC 9111 §4.4), which is every stored query of the API, unless its endpoint says otherwise:
+/// ``Endpoint/invalidatesTarget``.
 public struct GraphQLOperation: Sendable, Hashable {
     /// What an operation does. GraphQL §2.3
     public enum Kind: Sendable, Hashable {

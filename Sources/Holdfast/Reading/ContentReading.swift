@@ -77,6 +77,7 @@ struct ContentReading: Sendable {
             bytes: bytes,
             bodyID: response.stored?.bodyID,
             receivedAt: response.stored?.head.responseTime,
+            isInvalidated: response.source == .store && response.stored?.head.isInvalidated == true,
             codings: response.head.headerFields.codings,
             limit: maximumBodyBytes
         )

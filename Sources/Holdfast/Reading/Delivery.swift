@@ -12,10 +12,15 @@ struct Delivery<Value: Sendable>: Sendable {
     var bodyID: Int64?
     /// When the stored response behind it came.
     var receivedAt: Timestamp?
+    /// Whether the stored response behind it was invalidated.
+    var isInvalidated = false
     /// The response's `Content-Encoding`, where there is one.
     var codings: HTTPFields = [:]
     /// Octets that decoding may make of it.
     var limit = 0
+
+    /// Which stored response is behind it, as it was then; `nil` where none is.
+    var version: StoredVersion? { bodyID.map { StoredVersion(bodyID: $0, receivedAt: receivedAt) } }
 
     /// Whether the content is the same. What was compressed twice may differ as it came, and be the same all the same.
     func hasSameContent(as other: Delivery) -> Bool {
@@ -28,6 +33,12 @@ struct Delivery<Value: Sendable>: Sendable {
     private func plain() throws -> ByteBuffer {
         try bytes.decoded(codings: codings, upTo: limit, of: "a value")
     }
+}
+
+/// A stored response as it was at a time: a 304 makes another one of it.
+struct StoredVersion: Hashable, Sendable {
+    var bodyID: Int64
+    var receivedAt: Timestamp?
 }
 
 extension Emission {

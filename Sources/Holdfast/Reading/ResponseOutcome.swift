@@ -18,6 +18,8 @@ public enum ResponseOutcome: Sendable, Hashable, CaseIterable {
     case noData
     /// The status is a success, and what came with it is not what was expected.
     case undecodable
+    /// The status is a success, and the caller takes it for none: it is not among those that it accepts, or a check of its own said so.
+    case refused
 }
 
 extension HTTPResponse.Status {
@@ -35,13 +37,13 @@ extension HTTPResponse.Status {
 }
 
 extension HoldfastError {
-    /// What became of the request, where it was answered; `nil` where no response came.
+    /// What became of the request, where it was answered; `nil` where no response came. Never `success`: what ended in an error was none.
     public var outcome: ResponseOutcome? {
         switch code {
         case .noData: .noData
         case .decodingFailed, .dataFormat: .undecodable
         case .envelope, .graphQL: .failed
-        default: status?.outcome
+        default: status.map { $0.outcome == .success ? .refused : $0.outcome }
         }
     }
 
@@ -67,7 +69,7 @@ extension HoldfastError {
                 status: status,
                 body: body
             )
-        case .success, .redirection, .badRequest, .failed, .noData, .undecodable:
+        case .success, .redirection, .badRequest, .failed, .noData, .undecodable, .refused:
             self.init(code: .status, message: "'\(target)' answered \(status).", status: status, body: body)
         }
     }

@@ -46,11 +46,20 @@ public struct OnCache<Value: Sendable>: Sendable {
     }
 
     /// The network's value to a callback as a `Result`; the stored value's closure runs on the same executor, before it.
+    ///
+    /// - Parameter onCompleted: called last, where no failure is the end; also where the mode kept the network out, and no result came.
+    /// - Returns: the subscription. Letting go of it cancels the request.
     public func results(
         on executor: CallbackExecutor = .concurrent,
+        onCompleted: @escaping @Sendable () -> Void = {},
         _ onResult: @escaping @Sendable (Result<Emission<Value>, HoldfastError>) -> Void
     ) -> Subscription {
-        request(on: executor, onNext: { onResult(.success($0)) }, onError: { onResult(.failure($0)) })
+        request(
+            on: executor,
+            onNext: { onResult(.success($0)) },
+            onError: { onResult(.failure($0)) },
+            onCompleted: onCompleted
+        )
     }
 
     private func stream(

@@ -377,6 +377,8 @@ final class StoreCore: Sendable {
     ///
     /// A second call does nothing.
     func close() throws {
+        // Whatever becomes of the database, nothing changes in it any more.
+        defer { changes.finish() }
         try exchange.withLock { _ in
             let database = current.withLock { current -> StoreDatabase? in
                 defer { current = .closed }

@@ -133,7 +133,7 @@ extension CacheManager {
     ///
     /// They tell that a response was stored, freshened or invalidated by this process, and that looking again is worth while;
     /// not what was evicted or removed because it had expired. A watcher that is slow gets the newest 64. The stream ends when
-    /// the task that reads it is cancelled.
+    /// the store is closed, or the task that reads it is cancelled.
     ///
     /// ```swift
     /// for await _ in store.changes(of: .tag("feed")) { await reload() }

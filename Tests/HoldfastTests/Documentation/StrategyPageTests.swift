@@ -31,6 +31,11 @@ import Testing
             #expect(await emissions.recorded().sources == [.store])
             let live = client.call(GetFeed(userID: "harbour")).with { $0.followsStore = true }.request()
             #expect(await live.recorded(upTo: 2).sources == [.store, .network])
+            let current = client.call(GetFeed(userID: "harbour")).with {
+                $0.followsStore = true
+                $0.invalidatedValues = .fetched
+            }.request()
+            #expect(await current.recorded(upTo: 2).sources == [.store, .network])
             test.clock.advance(by: .seconds(1))
             let call = client.call(GetFeed(userID: "harbour")).with { $0.reuseWithin = .seconds(2) }
             let emission = try await call.fetch()

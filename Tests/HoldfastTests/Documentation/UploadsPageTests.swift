@@ -35,6 +35,19 @@ import Testing
             return .graphQL(GraphQLOperation(query, variables: ["user": "\(userID)"]))
         }
         var storage: CacheRequest.Storage { .expiring(.after(.seconds(600))) }
+        var tags: [String] { ["moments"] }
+    }
+
+    struct LikeMoment: Endpoint {
+        let id: String
+        var path: String { "/graphql" }
+        var task: HTTPTask {
+            .graphQL(
+                GraphQLOperation("mutation Like($id: ID!) { like(id: $id) { likes } }", variables: ["id": "\(id)"])
+            )
+        }
+        var invalidates: [StoreInvalidation] { [.tag("moments")] }
+        var invalidatesTarget: Bool { false }
     }
 
     @Test func whatIsSentIsWhatThePageSays() async throws {
@@ -52,6 +65,25 @@ import Testing
             #expect(sent.map(\.head.method) == [.post, .post, .put])
             #expect(sent[0].text == #"{"text":"fine"}"#)
             #expect(sent[1].text?.contains("At the pier") == true && sent[1].text?.contains("octets of a boat") == true)
+        }
+    }
+
+    @Test func aMutationMakesOutOfDateWhatItNames() async throws {
+        struct Other: Endpoint {
+            let path = "/graphql"
+            let task = HTTPTask.graphQL(GraphQLOperation("query { version }"))
+            let storage = CacheRequest.Storage.expiring(.after(.seconds(600)))
+        }
+        try await withTestClient(.init(environment: .production)) { test in
+            test.transport.script("https://api.example.com/graphql", repeating: .ok(#"{"data": {}}"#))
+            for _ in 0..<2 {
+                _ = try await test.client.fetch(MomentsOf(userID: "harbour"))
+                _ = try await test.client.fetch(Other())
+            }
+            #expect(test.transport.requests.count == 2)
+            _ = try await test.client.fetch(LikeMoment(id: "1"))
+            #expect(try await test.client.fetch(MomentsOf(userID: "harbour"), .storedOnly)?.isStale == true)
+            #expect(try await test.client.fetch(Other(), .storedOnly)?.isStale == false)
         }
     }
 

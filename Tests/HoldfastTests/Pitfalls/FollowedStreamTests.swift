@@ -20,28 +20,6 @@ import Testing
         }
     }
 
-    // An invalidation is no new value; the value that comes after it is.
-    @Test func anInvalidationIsNoValueAndTheNextOneIs() async throws {
-        try await ScriptedClient.run { fixture in
-            fixture.script("/x", .fresh("1"), .fresh("2"))
-            fixture.script("/change", .status(.noContent))
-            var iterator = fixture.client.call(fixture.get("/x")).with { $0.followsStore = true }.request()
-                .makeAsyncIterator()
-            #expect(try await iterator.next()?.value == "1")
-            let change = AnyRequest<NoContent>(
-                baseURL: ScriptedClient.url,
-                path: "/change",
-                method: .post,
-                invalidates: [.endpoint(fixture.get("/x"))]
-            )
-            _ = try await fixture.client.fetch(change)
-            // Invalidated, so that the origin is asked.
-            _ = try await fixture.client.fetch(fixture.get("/x"))
-            let live = try await iterator.next()
-            #expect(live?.value == "2" && live?.isStale == false && fixture.transport.requests.count == 3)
-        }
-    }
-
     // `map` and the other steps apply to what comes later as well, and what it cannot read is passed over.
     @Test func stepsApplyToWhatComesLater() async throws {
         try await ScriptedClient.run { fixture in

@@ -7,7 +7,7 @@ extension Collection {
     ///
     /// - Parameters:
     ///   - strategy: each endpoint's own unless told otherwise.
-    ///   - limit: calls under way at a time, at least 1.
+    ///   - limit: calls under way at a time; less than 1 counts as 1.
     /// - Returns: the results in the calls' order.
     /// - Throws: `CancellationError` when the calling task is cancelled; nothing else.
     public func fetchEach<Value: Sendable>(
@@ -28,7 +28,7 @@ extension Collection {
     ///
     /// - Parameters:
     ///   - strategy: each endpoint's own unless told otherwise.
-    ///   - limit: calls under way at a time, at least 1.
+    ///   - limit: calls under way at a time; less than 1 counts as 1.
     /// - Returns: the values in the calls' order.
     /// - Throws: ``HoldfastError`` of the first that failed; `CancellationError` when the calling task is cancelled.
     public func fetchAll<Value: Sendable>(

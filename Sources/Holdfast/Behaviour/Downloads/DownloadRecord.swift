@@ -10,6 +10,10 @@ struct DownloadRecord: Codable, Sendable, Hashable {
     var validator: String
     /// Bytes in the whole, where that is known.
     var length: Int64?
+    /// In which run of the machine the part was written; see ``BootIdentity``.
+    var boot = BootIdentity.current
+    /// Bytes of the part that were synced: what a failure of the power leaves.
+    var synced: Int64?
 
     /// How much earlier than `Date` a `Last-Modified` has to be to count as strong, in milliseconds. RFC 9110 §8.8.2.2
     private static let dateDistance: Int64 = 60_000
@@ -42,6 +46,13 @@ struct DownloadRecord: Codable, Sendable, Hashable {
             date.milliseconds(since: modified) >= dateDistance
         else { return nil }
         return text
+    }
+
+    /// How much of a part with so many bytes is what was written: all of it, unless the power may have failed since.
+    ///
+    /// - Parameter present: the machine's run now.
+    func trusted(_ length: Int64, in present: String?) -> Int64 {
+        boot != nil && boot == present ? length : min(length, synced ?? 0)
     }
 
     /// Whether a response says of itself that it is of another representation.

@@ -1,6 +1,7 @@
 import HTTPCacheSemantics
 import NIOCore
 import NIOPosix
+import Synchronization
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -21,11 +22,16 @@ import NIOPosix
 final class PartFile: Sendable {
     /// Bytes that are written at once.
     static let chunkSize = 256 << 10
+    /// Bytes after which a part is synced, so that a failure of the power costs no more.
+    static let syncDistance: Int64 = 8 << 20
 
     private let descriptor: Int32
     private let destination: DownloadDestination
     private let path: String
     private let recordPath: String
+    private var newRecordPath: String { recordPath + ".new" }
+    /// What is known of the part, where it can be gone on with.
+    private let record = Mutex<DownloadRecord?>(nil)
 
     /// A record is a few hundred bytes; what is longer is none.
     private static let recordLimit = 64 << 10
@@ -40,6 +46,7 @@ final class PartFile: Sendable {
     /// Opens and locks the part: two downloads into one file would make a third.
     private static func openLocked(_ destination: DownloadDestination) throws -> Int32 {
         let path = destination.part
+        removeSecondName(path)
         let descriptor = openForWriting(path)
         guard descriptor >= 0 else { throw HoldfastError(file: path, errno, "be made") }
         let isLocked = flock(descriptor, LOCK_EX | LOCK_NB) == 0
@@ -59,6 +66,14 @@ final class PartFile: Sendable {
         )
     }
 
+    /// A process that ended while it put the part in its place may have left it there under both names: to write to it would be to write to what was whole.
+    private static func removeSecondName(_ path: String) {
+        var information = stat()
+        if lstat(path, &information) == 0, information.st_mode & S_IFMT == S_IFREG, information.st_nlink > 1 {
+            unlink(path)
+        }
+    }
+
     /// Lets others have it. The file itself may stay open for a moment longer, where a thread still knows it.
     func release() { flock(descriptor, LOCK_UN) }
 
@@ -75,6 +90,12 @@ final class PartFile: Sendable {
     }
 
     private static func checkPlace(_ destination: DownloadDestination) throws {
+        guard !destination.path.hasSuffix("/") else {
+            throw HoldfastError(
+                code: .fileFailed,
+                message: "'\(destination.path)' names a folder; a download needs the name of a file in it."
+            )
+        }
         var information = stat()
         if stat(destination.path, &information) == 0 {
             guard information.st_mode & S_IFMT == S_IFREG else {
@@ -100,53 +121,103 @@ final class PartFile: Sendable {
 
     /// What an earlier download of the same target left, where it can be gone on with.
     func resumable(_ target: TargetURI) async throws -> ResumablePart? {
-        try await Self.onDisk { [self] in
+        // Here, because the disk's thread knows no task.
+        let boot = BootIdentity.current
+        return try await Self.onDisk { [self] in
             let length = try length()
             guard length > 0, let data = FileManager.default.contents(atPath: recordPath),
                 data.count <= Self.recordLimit,
-                let record = try? JSONDecoder().decode(DownloadRecord.self, from: data),
+                var record = try? JSONDecoder().decode(DownloadRecord.self, from: data),
                 record.target == DownloadRecord.digest(target), length <= record.length ?? length
             else { return nil }
-            return ResumablePart(record: record, length: length)
+            let trusted = record.trusted(length, in: boot)
+            guard trusted > 0 else { return nil }
+            if trusted < length || record.boot != boot {
+                // What follows may be anything. What is left was synced, and what comes is this run's.
+                try truncate(to: trusted)
+                record.boot = boot
+                record.synced = trusted
+                try write(record)
+            }
+            self.record.withLock { [record] in $0 = record }
+            return ResumablePart(record: record, length: trusted)
         }
     }
 
     /// Empties it, for content with this record.
     func begin(_ record: DownloadRecord?) async throws {
         try await Self.onDisk { [self] in
-            // A record must never stand beside content that is not its own.
-            try removeRecord()
-            guard ftruncate(descriptor, 0) == 0 else { throw HoldfastError(file: path, errno, "be emptied") }
-            guard let record else { return }
-            do {
-                try JSONEncoder().encode(record).write(to: URL(filePath: recordPath), options: .atomic)
-            } catch {
-                throw HoldfastError(
-                    code: .fileFailed,
-                    message: "'\(recordPath)', what is known of a download, could not be written.",
-                    cause: error
-                )
-            }
+            // A record must never stand beside content that is not its own, nor after a failure of the power.
+            if try removeRecord() { syncFolder() }
+            try truncate(to: 0)
+            if let record { try write(record) }
+            self.record.withLock { $0 = record }
         }
     }
 
-    /// Writes some bytes at an offset.
+    private func truncate(to length: Int64) throws {
+        guard ftruncate(descriptor, off_t(length)) == 0 else { throw HoldfastError(file: path, errno, "be emptied") }
+    }
+
+    /// Puts a record in the place of the one before, in one step.
+    ///
+    /// Always by way of the same name, so that a process that is killed here leaves no more than the next one takes away.
+    private func write(_ record: DownloadRecord) throws {
+        let octets: Data
+        do { octets = try JSONEncoder().encode(record) } catch {
+            throw HoldfastError(
+                code: .fileFailed,
+                message: "'\(recordPath)', what is known of a download, could not be written.",
+                cause: error
+            )
+        }
+        let file = openForWriting(newRecordPath)
+        guard file >= 0 else { throw HoldfastError(file: newRecordPath, errno, "be made") }
+        defer { close(file) }
+        guard ftruncate(file, 0) == 0 else { throw HoldfastError(file: newRecordPath, errno, "be emptied") }
+        try octets.withUnsafeBytes { try Self.write($0, to: file, named: newRecordPath, at: 0) }
+        // What it says of the power must not be lost by it.
+        guard record.synced == nil || fsync(file) == 0 else {
+            throw HoldfastError(file: newRecordPath, errno, "be written to disk")
+        }
+        guard rename(newRecordPath, recordPath) == 0 else {
+            throw HoldfastError(file: recordPath, errno, "be put in its place")
+        }
+        if record.synced != nil { syncFolder() }
+    }
+
+    private static func write(_ bytes: UnsafeRawBufferPointer, to file: Int32, named path: String, at offset: Int64)
+        throws
+    {
+        var done = 0
+        while done < bytes.count {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+            let count = pwrite(file, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw HoldfastError(file: path, count < 0 ? errno : ENOSPC, "be written") }
+            done += count
+        }
+    }
+
+    /// Writes some bytes at an offset, and syncs what was written where that has become much.
     func write(_ buffer: ByteBuffer, at offset: Int64) async throws {
-        try await Self.onDisk { [self] in try writeNow(buffer, at: offset) }
+        try await Self.onDisk { [self] in
+            try writeNow(buffer, at: offset)
+            try synchronize(upTo: offset + Int64(buffer.readableBytes))
+        }
+    }
+
+    private func synchronize(upTo length: Int64) throws {
+        guard var record = record.withLock(\.self), length - (record.synced ?? 0) >= Self.syncDistance else { return }
+        guard fsync(descriptor) == 0 else { throw HoldfastError(file: path, errno, "be written to disk") }
+        record.synced = length
+        try write(record)
+        self.record.withLock { $0 = record }
     }
 
     /// As ``write(_:at:)``, at once: for the last bytes of a download that was cancelled.
     func writeNow(_ buffer: ByteBuffer, at offset: Int64) throws {
-        try buffer.withUnsafeReadableBytes { bytes in
-            var done = 0
-            while done < bytes.count {
-                let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
-                let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { throw HoldfastError(file: path, count < 0 ? errno : ENOSPC, "be written") }
-                done += count
-            }
-        }
+        try buffer.withUnsafeReadableBytes { try Self.write($0, to: descriptor, named: path, at: offset) }
     }
 
     /// Puts it in the destination's place, whole, on disk, and in one step.
@@ -201,10 +272,13 @@ final class PartFile: Sendable {
         return Int64(information.st_size)
     }
 
-    private func removeRecord() throws {
-        guard unlink(recordPath) == 0 || errno == ENOENT else {
-            throw HoldfastError(file: recordPath, errno, "be removed")
-        }
+    /// - Returns: whether there was one.
+    @discardableResult
+    private func removeRecord() throws -> Bool {
+        unlink(newRecordPath)
+        if unlink(recordPath) == 0 { return true }
+        guard errno == ENOENT else { throw HoldfastError(file: recordPath, errno, "be removed") }
+        return false
     }
 
     /// Makes the name last as well as the content. A folder that cannot be synced has a file system that needs none.

@@ -1,0 +1,31 @@
+import Holdfast
+
+// Types of other packages that stand in Holdfast's public signatures can be named, and used, with this one import: no other module is imported, and none needs to be.
+
+extension ByteBuffer {
+    /// The octets as text, for a transport of one's own.
+    var text: String { String(decoding: readableBytesView, as: UTF8.self) }
+}
+
+/// A transport of one's own: answers everything with what it was asked.
+struct Echo: Transport {
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
+        var content = ByteBuffer()
+        if let body = request.body { content = try await body.collect(upTo: 1 << 20) }
+        if content.text.isEmpty { content.writeString(request.head.path ?? "") }
+        let fields: HTTPFields = [.contentLength: "\(content.readableBytes)"]
+        return TransportResponse(head: HTTPResponse(status: .ok, headerFields: fields), body: BodyStream(content))
+    }
+}
+
+/// A check of content before it is stored.
+func refusingEmptyContent() -> ContentCheck {
+    ContentCheck(maximumBytes: 1 << 20) { (_: HTTPResponse, content: ByteBuffer) in
+        if content.readableBytes == 0 { throw HoldfastError(code: .noData, message: "Empty.") }
+    }
+}
+
+/// A service passes its own logger.
+func client(on store: CacheManager, logger: Logger) -> CachingClient {
+    CachingClient(store: store, transport: Echo(), logger: logger)
+}
