@@ -314,13 +314,13 @@ struct Fetcher: Sendable {
         let writer = storing?.writer
         // What is not stored is shared only where it fits into memory whole, so that no caller waits for another's reading.
         // Readers go by the message's own length alone; what `Content-Range` says of it may be wrong.
-        let expected = response.head.contentLength
+        let expected = response.head.contentLength ?? response.body.whole.map { Int64($0.readableBytes) }
         guard writer != nil || expected.map({ $0 <= SharedBody.windowLimit }) == true else {
             engine.fills.detach(fill, key)
             return fill.publish(.unshared(response, responseTime: head.responseTime))
         }
         // What is long is encoded and copied for as long as others' requests would wait.
-        let isShort = (expected ?? response.body.length).map { $0 <= Self.inPlaceLimit } == true
+        let isShort = expected.map { $0 <= Self.inPlaceLimit } == true
         let isInPlace = isShort && storing?.isInPlace == true
         let body = SharedBody(length: expected, writer: writer, writesInPlace: isInPlace) { [weak fill] in
             fill?.cancel()
