@@ -2,19 +2,12 @@ import NIOCore
 
 /// Runs tasks on an event loop, so that an exchange whose origin is served by the same loop changes no thread.
 ///
-/// What comes while the loop is at work is done when the loop's present round is over, in the order in which it came. A round does not get long by it:
-/// exchanges come in numbers when an origin answers many at once, each of them costs as much as several hits, and a hit waits for the loop alone. So after a
-/// moment of them the loop has its turn, looks at its sockets, and answers the hits that have come.
+/// What comes while the loop is at work is done when the loop's present round is over, in the order in which it came.
 final class LoopExecutor: TaskExecutor {
     private struct Queue {
-        var jobs = CircularBuffer<UnownedJob>()
+        var jobs: [UnownedJob] = []
         var isScheduled = false
     }
-
-    /// How long jobs are run before the loop has its turn; the last of them may go beyond.
-    static let turn = TimeAmount.microseconds(50)
-    /// What is due is run before the loop looks at its sockets. So what is left is due a moment later: longer than the loop takes to see that nothing else is due.
-    private static let pause = TimeAmount.microseconds(10)
 
     private let eventLoop: any EventLoop
     private let queue: NIOLoopBoundBox<Queue>
@@ -32,30 +25,23 @@ final class LoopExecutor: TaskExecutor {
         queue.value.jobs.append(job)
         guard !queue.value.isScheduled else { return }
         queue.value.isScheduled = true
-        eventLoop.execute { self.runJobs(for: Self.turn) }
+        eventLoop.execute { self.runJobs() }
     }
 
-    /// Runs what there is, and what that brings about, for so long.
-    private func runJobs(for turn: TimeAmount) {
+    /// Runs what there is, and what that brings about; after so many the loop has its turn.
+    private func runJobs() {
         let executor = asUnownedTaskExecutor()
-        let end = NIODeadline.now() + turn
-        while let job = queue.value.jobs.popFirst() {
-            job.runSynchronously(on: executor)
-            if NIODeadline.now() >= end { break }
+        var index = 0
+        while index < queue.value.jobs.count, index < 256 {
+            queue.value.jobs[index].runSynchronously(on: executor)
+            index += 1
         }
-        guard !queue.value.jobs.isEmpty else { return queue.value.isScheduled = false }
-        do {
-            _ = try eventLoop.scheduleCallback(in: Self.pause, handler: self)
-        } catch {
-            // The loop takes nothing any more, and this is its last round.
-            runJobs(for: .hours(1))
+        if index == queue.value.jobs.count {
+            queue.value.jobs.removeAll(keepingCapacity: index < 256)
+            queue.value.isScheduled = false
+        } else {
+            queue.value.jobs.removeFirst(index)
+            eventLoop.execute { self.runJobs() }
         }
     }
-}
-
-extension LoopExecutor: NIOScheduledCallbackHandler {
-    func handleScheduledCallback(eventLoop: some EventLoop) { runJobs(for: Self.turn) }
-
-    /// The loop is shutting down: its last round is for everything that is left.
-    func didCancelScheduledCallback(eventLoop: some EventLoop) { runJobs(for: .hours(1)) }
 }
