@@ -9,7 +9,6 @@ struct EntryReading {
     let database: StoreDatabase
     let connection: Connection
 
-    private static let responseQuery = EntryRecord.Query("key_hash = ?1 AND kind = 0", readsFirstChunk: true)
     private static let objectQuery = EntryRecord.Query("key_hash = ?1 AND kind = 1", readsFirstChunk: true)
 
     private var state: DatabaseState { database.state }
@@ -27,35 +26,35 @@ struct EntryReading {
         // With many variants most are not what is asked for: beyond the limit no body is read along.
         let limit = residentLimit
         var length: Int64 = 0
-        let statement = try connection.prepare(Self.responseQuery.sql(state))
+        let statement = try connection.prepare(ResponseRow.query.sql(state))
         defer { statement.reset() }
         statement.bind(1, hash)
         while try statement.step() {
-            guard statement.hasOctets(3, key.bytes),
-                let record = EntryRecord(statement, state, readsOctets: false), !record.isDamaged
+            guard statement.hasOctets(ResponseRow.keyColumn, key.bytes), let row = ResponseRow(statement, state),
+                !row.isDamaged
             else { continue }
-            guard let head = head(record, statement) else {
-                core.noteDamage("head", entryID: record.id, in: database)
+            guard let head = head(row, statement, keyHash: hash) else {
+                core.noteDamage("head", entryID: row.id, in: database)
                 continue
             }
-            length += record.bodyLength
+            length += row.body.length
             var body: ByteBuffer?
             if length <= limit {
-                body = try self.body(record, statement)
+                body = try self.body(row.body, statement)
                 if body == nil {
-                    core.noteDamage("body", entryID: record.id, in: database)
+                    core.noteDamage("body", entryID: row.id, in: database)
                     continue
                 }
             }
             responses.append(
                 StoredResponse(
-                    id: record.id,
+                    id: row.id,
                     key: key,
                     head: head,
-                    bodyID: record.bodyID,
-                    bodyLength: record.bodyLength,
-                    storedAt: record.storedAt,
-                    content: ResidentContent(body: body, freshUntil: record.expiresAt)
+                    bodyID: row.body.id,
+                    bodyLength: row.body.length,
+                    storedAt: row.storedAt,
+                    content: ResidentContent(body: body, freshUntil: row.expiresAt)
                 )
             )
         }
@@ -69,11 +68,11 @@ struct EntryReading {
     }
 
     /// The head of a row's response; `nil` when it is damaged.
-    private func head(_ record: EntryRecord, _ statement: SQLStatement) -> StoredResponseHead? {
-        var head = statement.withOctets(EntryRecord.headColumn) {
-            StoredHeadCodec.decode($0, binding: record.binding)
+    private func head(_ row: ResponseRow, _ statement: SQLStatement, keyHash: Int64) -> StoredResponseHead? {
+        var head = statement.withOctets(ResponseRow.headColumn) {
+            StoredHeadCodec.decode($0, binding: row.binding(keyHash: keyHash))
         }
-        if record.isInvalidated { head?.isInvalidated = true }
+        if row.isInvalidated { head?.isInvalidated = true }
         return head
     }
 
@@ -125,7 +124,12 @@ struct EntryReading {
                 record.head = statement.octets(EntryRecord.headColumn)
                 return .large(record)
             }
-            guard let octets = try octets(record, statement) else {
+            let body = BodyColumns(
+                id: record.bodyID,
+                length: record.bodyLength,
+                chunkColumn: EntryRecord.chunkColumn
+            )
+            guard let octets = try octets(body, statement) else {
                 core.noteDamage("body", entryID: record.id, in: database)
                 return .none
             }
@@ -146,30 +150,25 @@ struct EntryReading {
     // MARK: Bodies
 
     /// The octets of a row's body; `nil` when they are not there or not what was written.
-    private func octets(_ record: EntryRecord, _ statement: SQLStatement) throws -> [UInt8]? {
-        if record.bodyLength == 0 { return [] }
-        if record.bodyLength <= Int64(StoreLimits.chunkLength) {
-            return withFirstChunk(record, statement) { [UInt8]($0) }
+    private func octets(_ body: BodyColumns, _ statement: SQLStatement) throws -> [UInt8]? {
+        if body.length == 0 { return [] }
+        if body.length <= Int64(StoreLimits.chunkLength) {
+            return withFirstChunk(body, statement) { [UInt8]($0) }
         }
-        return try body(record, statement).map { Array($0.readableBytesView) }
+        return try self.body(body, statement).map { Array($0.readableBytesView) }
     }
 
     /// A row's body; `nil` when it is not there or not what was written.
-    private func body(_ record: EntryRecord, _ statement: SQLStatement) throws -> ByteBuffer? {
-        if record.bodyLength == 0 { return ByteBuffer() }
-        if record.bodyLength <= Int64(StoreLimits.chunkLength) {
-            return withFirstChunk(record, statement) { StoredBody.buffer($0) }
+    private func body(_ body: BodyColumns, _ statement: SQLStatement) throws -> ByteBuffer? {
+        if body.length == 0 { return ByteBuffer() }
+        if body.length <= Int64(StoreLimits.chunkLength) {
+            return withFirstChunk(body, statement) { StoredBody.buffer($0) }
         }
         var whole = ByteBuffer()
-        whole.reserveCapacity(Int(record.bodyLength))
-        guard withFirstChunk(record, statement, { whole.writeBytes($0) }) != nil else { return nil }
-        for index in 1...(record.bodyLength - 1) / Int64(StoreLimits.chunkLength) {
-            let chunk = try StoredBody.chunk(
-                connection,
-                bodyID: record.bodyID,
-                index: index,
-                length: record.bodyLength
-            )
+        whole.reserveCapacity(Int(body.length))
+        guard withFirstChunk(body, statement, { whole.writeBytes($0) }) != nil else { return nil }
+        for index in 1...(body.length - 1) / Int64(StoreLimits.chunkLength) {
+            let chunk = try StoredBody.chunk(connection, bodyID: body.id, index: index, length: body.length)
             guard case .whole(let octets) = chunk else { return nil }
             whole.writeImmutableBuffer(octets)
         }
@@ -177,16 +176,16 @@ struct EntryReading {
     }
 
     private func withFirstChunk<Result>(
-        _ record: EntryRecord,
+        _ body: BodyColumns,
         _ statement: SQLStatement,
-        _ body: (UnsafeRawBufferPointer) -> Result
+        _ take: (UnsafeRawBufferPointer) -> Result
     ) -> Result? {
         StoredBody.withChunk(
             statement,
-            column: EntryRecord.chunkColumn,
-            id: record.bodyID << 16,
-            length: min(record.bodyLength, Int64(StoreLimits.chunkLength)),
-            body
+            column: body.chunkColumn,
+            id: body.id << 16,
+            length: min(body.length, Int64(StoreLimits.chunkLength)),
+            take
         )
     }
 }

@@ -24,7 +24,7 @@ struct EntryRecord: Sendable {
         HeadBinding(entryID: id, keyHash: keyHash, bodyID: bodyID, bodyLength: bodyLength)
     }
 
-    private static let columns =
+    fileprivate static let columns =
         "entry.id, kind, key_hash, key, sequence, is_invalidated, is_usable_stale, is_pinned, stored_at, expires_at, last_used_at, "
         + "body_id, body_length, head, "
 
@@ -42,9 +42,10 @@ struct EntryRecord: Sendable {
 
         /// - Parameters:
         ///   - condition: what follows `WHERE`.
+        ///   - columns: what is read of an entry, with a comma behind it.
         ///   - readsFirstChunk: of the body, where it has one, in the same step: a statement of its own takes longer. Its octets are touched only
         ///     when they are asked for.
-        init(_ condition: String, readsFirstChunk: Bool = false) {
+        init(_ condition: String, columns: String = EntryRecord.columns, readsFirstChunk: Bool = false) {
             let chunk = readsFirstChunk ? ", checksum, data" : ""
             let join = readsFirstChunk ? " LEFT JOIN chunk ON chunk.id = entry.body_id << 16" : ""
             func select(_ state: String) -> String {

@@ -1,0 +1,52 @@
+import HTTPCache
+import HTTPCacheSemantics
+import Synchronization
+
+/// What a lookup takes of a response's row. No more than that is read: each column costs time, and a lookup takes microseconds.
+struct ResponseRow {
+    let id: Int64
+    let isInvalidated: Bool
+    let storedAt: Timestamp
+    let expiresAt: Timestamp
+    let body: BodyColumns
+    /// Something of it was found to be damaged: it answers no more.
+    let isDamaged: Bool
+
+    /// The rows of a key's hash.
+    static let query = EntryRecord.Query(
+        "key_hash = ?1 AND kind = 0",
+        columns: "entry.id, sequence, is_invalidated, stored_at, expires_at, body_id, body_length, key, head, ",
+        readsFirstChunk: true
+    )
+    static let keyColumn: Int32 = 7
+    static let headColumn: Int32 = 8
+    private static let stateColumn: Int32 = 9
+    private static let damagedColumn: Int32 = 10
+    private static let chunkColumn: Int32 = 11
+
+    /// - Returns: `nil` when it was removed and only not swept yet.
+    init?(_ statement: SQLStatement, _ state: DatabaseState) {
+        let sequence = statement.integer(1)
+        let pending = PendingInvalidation(statement.integer(Self.stateColumn))
+        if pending == .removed || sequence < state.removalFloor(.response) { return nil }
+        id = statement.integer(0)
+        isInvalidated =
+            statement.flag(2) || sequence < state.responseFloor.load(ordering: .acquiring) || pending == .marked
+        storedAt = Timestamp(milliseconds: statement.integer(3))
+        expiresAt = Timestamp(milliseconds: statement.integer(4))
+        body = BodyColumns(id: statement.integer(5), length: statement.integer(6), chunkColumn: Self.chunkColumn)
+        isDamaged = statement.flag(Self.damagedColumn) || state.damage.contains(id)
+    }
+
+    func binding(keyHash: Int64) -> HeadBinding {
+        HeadBinding(entryID: id, keyHash: keyHash, bodyID: body.id, bodyLength: body.length)
+    }
+}
+
+/// A body, the first chunk of which is in a row that is being read.
+struct BodyColumns {
+    let id: Int64
+    let length: Int64
+    /// Its checksum; its octets are in the next one.
+    let chunkColumn: Int32
+}
