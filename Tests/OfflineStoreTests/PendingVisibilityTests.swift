@@ -39,16 +39,20 @@ import Testing
         try await store.close()
     }
 
-    @Test func anInvalidationOfSomethingElseHidesNothingThatIsBeingStored() async throws {
-        let store = try await openStore(folder.store, clock: clock)
+    /// With a memory tier and without.
+    @Test(arguments: [1 << 20, 0], ["/other", "https://other.example/"])
+    func anInvalidationOfSomethingElseHidesNothingThatIsBeingStored(memory: Int, other: String) async throws {
+        let store = try await openStore(folder.store, clock: clock) { $0.memoryBudget = memory }
         let core = store.core
-        let (key, other, now) = (try cacheKey("/x"), try cacheKey("/other"), clock.now())
+        let (key, now) = (try cacheKey("/x"), clock.now())
+        let scope: InvalidationScope =
+            other.hasPrefix("/") ? .key(try cacheKey(other)) : .prefix(try TargetPrefix(other))
         try await store.setObject(1, forKey: "x")
         try await store.store(draft(key, at: now), "1")
         let (first, second) = (Gate(), Gate())
         async let invalidation = core.write(isDurable: true) { context in
             first.pass()
-            return try context.invalidate(.key(other), keepingForOffline: true, at: now).number
+            return try context.invalidate(scope, keepingForOffline: true, at: now).number
         }
         await first.entered()
         async let held: Void = core.write { _ in second.pass() }

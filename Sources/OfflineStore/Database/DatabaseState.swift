@@ -37,6 +37,8 @@ final class DatabaseState: Sendable {
     /// `nil` in a process that reads alone, and where the configuration wants none.
     let memory: MemoryTier?
     let pending = PendingWrites()
+    /// What in memory is compared with, with a memory tier and without.
+    let ring: InvalidationRing
     /// `nil` in a process that reads alone: it does not see what is added.
     let filter: KeyFilter?
     let unfinished: SpaceReservation
@@ -84,9 +86,10 @@ final class DatabaseState: Sendable {
         nextID = Atomic(row.nextID)
         usesTags = Atomic(row.hasTags)
         filter = isWriter ? KeyFilter(octets: limits.filter) : nil
+        ring = InvalidationRing(last: row.sequence)
         memory =
             isWriter && limits.memory > 0
-            ? MemoryTier(budget: limits.memory, bodyLimit: limits.residentBody, lastInvalidation: row.sequence) : nil
+            ? MemoryTier(budget: limits.memory, bodyLimit: limits.residentBody, ring: ring) : nil
         responseFloor = Atomic(row.responseFloor)
         objectFloor = Atomic(row.objectFloor)
         responseRemoved = Atomic(row.responseRemoved)

@@ -184,10 +184,8 @@ final class WriteContext {
         if let objectFloor { state.objectFloor.store(objectFloor, ordering: .releasing) }
         if let responseRemoved { state.responseRemoved.store(responseRemoved, ordering: .releasing) }
         if let objectRemoved { state.objectRemoved.store(objectRemoved, ordering: .releasing) }
-        if let tier = state.memory {
-            if !invalidations.isEmpty { tier.ring.append(invalidations) }
-            tier.apply(changes)
-        }
+        if !invalidations.isEmpty { state.ring.append(invalidations) }
+        state.memory?.apply(changes)
         for bodyID in pardons { state.leases.pardon(bodyID) }
         state.leases.endClaims(claims)
         if addsGarbage { memory.wantsSweep = true }

@@ -39,12 +39,18 @@ final class InvalidationRing: Sendable {
     }
 
     /// Whether an invalidation after `number` may be about a response.
-    func concerns(_ subject: InvalidationSubject, after number: Int64) -> Bool {
+    ///
+    /// - Parameter originHash: asked for seldom; `nil`: a removal by prefix may be about it, whichever origin's.
+    func concerns(
+        _ subject: InvalidationSubject,
+        after number: Int64,
+        originHash: @autoclosure () -> Int64? = nil
+    ) -> Bool {
         state.withLock { state in
             if number < state.floor { return true }
             for record in state.records.reversed() {
                 if record.number <= number { break }
-                if subject.isConcerned(by: record) { return true }
+                if subject.isConcerned(by: record, originHash: originHash()) { return true }
             }
             return false
         }
@@ -57,10 +63,11 @@ struct InvalidationSubject: Sendable {
     var targetHash: Int64
     var tagHashes: [Int64] = []
 
-    func isConcerned(by record: CommittedInvalidation) -> Bool {
+    func isConcerned(by record: CommittedInvalidation, originHash: @autoclosure () -> Int64?) -> Bool {
         switch record.scope {
-        // A prefix is one of some origin's, and seldom: what it may be about is read again.
-        case .all, .prefix: true
+        case .all: true
+        // Seldom, so what is in memory does not know its origin.
+        case .prefix: originHash().map { $0 == record.hash } ?? true
         case .target: record.hash == targetHash
         case .key, .object: record.hash == keyHash
         case .tag: tagHashes.contains(record.hash)

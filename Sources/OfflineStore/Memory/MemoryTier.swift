@@ -26,18 +26,18 @@ final class MemoryTier: Sendable {
 
     private let shards: [Shard]
     private let mask: Int
-    let ring: InvalidationRing
+    private let ring: InvalidationRing
     /// Octets of one body at most; larger ones stay on disk.
     let bodyLimit: Int
 
     /// - Parameters:
     ///   - budget: octets for everything.
-    ///   - lastInvalidation: the number of the last one so far.
-    init(budget: Int, bodyLimit: Int, lastInvalidation: Int64) {
+    ///   - ring: the last invalidations.
+    init(budget: Int, bodyLimit: Int, ring: InvalidationRing) {
         let count = Self.shardCount(budget)
         shards = (0..<count).map { _ in Shard(budget: budget / count) }
         mask = count - 1
-        ring = InvalidationRing(last: lastInvalidation)
+        self.ring = ring
         self.bodyLimit = bodyLimit
     }
 

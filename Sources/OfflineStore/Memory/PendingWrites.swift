@@ -41,13 +41,21 @@ final class PendingWrites: Sendable {
     ///
     /// - Parameters:
     ///   - sequence: the number of the last invalidation.
-    ///   - ring: the last invalidations; `nil`: each one may be about everything.
-    func values(_ key: [UInt8], hash: Int64, sequence: Int64, ring: InvalidationRing?) -> [ResidentValue] {
+    ///   - ring: the last invalidations.
+    ///   - originHash: asked for seldom. What is hidden here and stored all the same would be seen, not seen, and seen again: so this is as
+    ///     exact as what the writer asks.
+    func values(
+        _ key: [UInt8],
+        hash: Int64,
+        sequence: Int64,
+        ring: InvalidationRing,
+        originHash: @autoclosure () -> Int64? = nil
+    ) -> [ResidentValue] {
         guard count.load(ordering: .acquiring) > 0 else { return [] }
         let found = pending.withLock { pending in (pending[hash] ?? []).filter { $0.entry.key == key } }
         return found.filter { pending in
             guard let fence = pending.fence, fence != sequence else { return true }
-            return ring.map { !$0.concerns(pending.entry.subject, after: fence) } ?? false
+            return !ring.concerns(pending.entry.subject, after: fence, originHash: originHash())
         }.map(\.entry.value)
     }
 

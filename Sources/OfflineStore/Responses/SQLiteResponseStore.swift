@@ -104,7 +104,13 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
         // Read first: what is invalidated after this may still be answered.
         let sequence = core.sequence.load(ordering: .acquiring)
         // Before the rest: when it has ended meanwhile, the rest has it.
-        let written = state.pending.values(key.bytes, hash: hash, sequence: sequence, ring: state.memory?.ring)
+        let written = state.pending.values(
+            key.bytes,
+            hash: hash,
+            sequence: sequence,
+            ring: state.ring,
+            originHash: state.hash(key.components.target.originBytes, .origin)
+        )
         let resident = state.memory?.responses(key, hash: hash, sequence: sequence, recency: state.recency)
         var found = resident?.value
         if !state.damage.isEmpty { found?.removeAll { state.damage.contains($0.id) } }
@@ -192,7 +198,8 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
     private func look(forObject key: [UInt8], _ state: DatabaseState) -> Look<[UInt8], EntryReading.FoundObject> {
         let hash = state.hash(key, .objectKey)
         let sequence = core.sequence.load(ordering: .acquiring)
-        if case .object(let object)? = state.pending.values(key, hash: hash, sequence: sequence, ring: nil).last {
+        if case .object(let object)? = state.pending.values(key, hash: hash, sequence: sequence, ring: state.ring).last
+        {
             return .found(.object(object))
         }
         let resident = state.memory?.object(key, hash: hash, sequence: sequence, recency: state.recency)
