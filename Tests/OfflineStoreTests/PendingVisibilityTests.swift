@@ -39,6 +39,34 @@ import Testing
         try await store.close()
     }
 
+    /// Those who wrote together are waited for, and not for long.
+    @Test func whoWritesAloneAfterManyIsStored() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        let core = store.core
+        let commits = try core.database().state.commits
+        let gate = Gate()
+        async let held: Void = core.write { _ in gate.pass() }
+        await gate.entered()
+        let before = commits.value
+        async let many: Void = withThrowingTaskGroup { group in
+            for index in 0..<8 { group.addTask { try await store.setObject(index, forKey: "\(index)") } }
+            try await group.waitForAll()
+        }
+        await reached {
+            for index in 0..<8 where try await store.object(Int.self, forKey: "\(index)") != index { return false }
+            return true
+        }
+        gate.open()
+        _ = try await (held, many)
+        // The one that was held, the eight in one, and what housekeeping commits after opening.
+        #expect(commits.value - before < 8)
+        for value in 0..<3 {
+            try await store.setObject(value, forKey: "x")
+            #expect(try await store.object(Int.self, forKey: "x") == value)
+        }
+        try await store.close()
+    }
+
     /// With a memory tier and without.
     @Test(arguments: [1 << 20, 0], ["/other", "https://other.example/"])
     func anInvalidationOfSomethingElseHidesNothingThatIsBeingStored(memory: Int, other: String) async throws {

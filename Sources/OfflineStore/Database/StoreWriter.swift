@@ -7,7 +7,8 @@ import Synchronization
 /// The one writing connection, and the queue before it.
 ///
 /// Operations that wait are taken together into one transaction, and their callers go on after its commit. While one transaction is
-/// written the next ones gather, so that many writers cost few commits and a single one waits for nobody.
+/// written the next ones gather, and those who wrote together are given a moment to come together again; so many writers cost few
+/// commits, and a single one waits for nobody.
 /// Between transactions the writer does the store's housekeeping, one bounded step at a time: eviction, sweeping, giving pages back, and
 /// every checkpoint (SQLite before 3.51.3 can corrupt a file when two connections checkpoint and write together).
 final class StoreWriter: Sendable {
@@ -28,6 +29,8 @@ final class StoreWriter: Sendable {
         var wantsSweep = false
         /// Operations in the last transaction: several writers are better served together than the first of them at once.
         var lastCount = 0
+        /// So many are waited for just now.
+        var awaitedCount: Int?
         var refusal: StoreError?
         var idleWaiters: [CheckedContinuation<Void, Never>] = []
         /// Explicit calls that wait for room in the queue.
@@ -58,6 +61,8 @@ final class StoreWriter: Sendable {
     /// Held by whoever uses the connection and what is remembered about it.
     private let access = Mutex(())
     private let thread = DispatchQueue(label: "holdfast.store.writer")
+    /// As many wait as were waited for.
+    private let haveGathered = DispatchSemaphore(value: 0)
     /// A reader keeps the log from shrinking: see ``isLogHeld(_:_:)``.
     let logIsHeld = Atomic(false)
     /// Kept here, after the connection, so that a store that is dropped without being closed lets go of its folder last.
@@ -158,16 +163,46 @@ final class StoreWriter: Sendable {
     }
 
     private func submit(_ job: WriteJob) {
-        let (refusal, starts) = state.withLock { state -> (StoreError?, Bool) in
-            if let refusal = state.refusal { return (refusal, false) }
+        let (refusal, starts, isLastAwaited) = state.withLock { state -> (StoreError?, Bool, Bool) in
+            if let refusal = state.refusal { return (refusal, false, false) }
             state.pending.append(job)
             state.pendingBytes += job.bytes
             // In the order of the queue, which is the one in which they are stored.
             job.shown?.begin()
-            return (nil, state.beginDraining())
+            let isLastAwaited = state.awaitedCount.map { state.pending.count >= $0 } ?? false
+            if isLastAwaited { state.awaitedCount = nil }
+            return (nil, state.beginDraining(), isLastAwaited)
         }
         if let refusal { job.fail(refusal) }
+        if isLastAwaited { haveGathered.signal() }
         if starts { schedule() }
+    }
+
+    /// How long the first waits for the others, at most: about what one transaction takes.
+    private static let gatheringMicroseconds = 300
+
+    /// Waits until as many operations wait as were in the last transaction, or for a moment.
+    ///
+    /// Those who go on after a commit come again one after the other. Taking the first of them at once splits them into transactions of one
+    /// or two, and each costs what one of eight does, near enough.
+    private func gather() {
+        let isComplete = state.withLock { state in
+            guard state.refusal == nil, !state.pending.isEmpty, state.pending.count < state.lastCount else {
+                return true
+            }
+            state.awaitedCount = state.lastCount
+            return false
+        }
+        if isComplete { return }
+        guard haveGathered.wait(timeout: .now() + .microseconds(Self.gatheringMicroseconds)) == .timedOut else {
+            return
+        }
+        let isSignalled = state.withLock { state in
+            defer { state.awaitedCount = nil }
+            return state.awaitedCount == nil
+        }
+        // They came at the last moment: the signal is not to be the next wait's.
+        if isSignalled { haveGathered.wait() }
     }
 
     /// Whether nothing waits.
@@ -292,6 +327,7 @@ final class StoreWriter: Sendable {
 
     private func drain() {
         while true {
+            gather()
             let (batch, hasMore) = access.withLock { _ in step() }
             admitWaiters(all: batch.isEmpty)
             if !hasMore {
