@@ -20,7 +20,7 @@ import Testing
         let store = try await openStore(folder.store, clock: clock) { $0.checkpointThreshold = threshold }
         let guest = try await openReadOnly(folder.store, clock: clock)
         let limits = try store.core.database().state.limits
-        #expect(limits.log == 2 * threshold + 2 * Int64(limits.transaction) && limits.transaction <= 4 << 20)
+        #expect(limits.log == 2 * threshold + 3 * Int64(limits.transaction) && limits.transaction <= 4 << 20)
         let log = folder.store + "/0001.sqlite-wal"
         let observed = Observed()
         let body = pattern(length)

@@ -39,6 +39,11 @@ struct StoreLimits: Sendable {
 
     /// Operations in one transaction at most: each touches a page of the index of keys that few others touch, and all of them go to the log.
     var batch: Int
+    /// Entries that a call stores in one transaction at most. Nobody else waits in it, so they may be more than ``batch``: an index page that
+    /// several of them are on is written once.
+    var entriesTogether: Int { max(batch, min(4096, Int(checkpoint / Self.pageSize))) }
+    /// Octets of them at most.
+    var octetsTogether: Int { 2 * transaction }
     /// Octets that bodies may take on disk before they have an entry and can be evicted.
     var unfinished: Int64 { max(maximumObject, budget / 4) }
     /// Octets of a body that are on disk before it has an entry: none when one transaction takes them all.
@@ -46,7 +51,7 @@ struct StoreLimits: Sendable {
         length < Int64(transaction) ? 0 : length
     }
     /// What the log may come to between two checkpoints, with the transaction that goes beyond.
-    var log: Int64 { 2 * checkpoint + 2 * Int64(transaction) }
+    var log: Int64 { 2 * checkpoint + 3 * Int64(transaction) }
     /// What the log may come to while a reader that does not end keeps it from being used anew: then nothing more is stored.
     var heldLog: Int64 { 2 * log }
     /// Octets of bodies that are no longer stored but still being read, for which others make room by going.

@@ -99,7 +99,7 @@ private struct EntryBatch: Sendable {
     private(set) var bytes = 0
 
     func takes(_ entry: WholeEntry, _ limits: StoreLimits) -> Bool {
-        entries.isEmpty || entries.count < limits.batch && bytes + entry.bytes <= limits.transaction
+        entries.isEmpty || entries.count < limits.entriesTogether && bytes + entry.bytes <= limits.octetsTogether
     }
 
     mutating func append(_ entry: WholeEntry) {

@@ -3,7 +3,7 @@ public import HTTPCacheSemantics
 
 /// Many stored at once, as many in one transaction as it takes: faster than each by itself, because they share its cost.
 ///
-/// A transaction is stored as a whole or not at all, and holds up to 4 MiB, or less where the budget is small; values that are larger are stored by themselves. Where
+/// A transaction is stored as a whole or not at all, and holds up to 8 MiB, or less where the budget is small; values that are larger are stored by themselves. Where
 /// one cannot be stored the call ends, and what came before it may be there. Readers see what is stored with its commit.
 extension CacheManager {
     /// Stores some values, each in place of what its key held.
