@@ -46,8 +46,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private let lookups: DiskLookups
     private var machine: ConnectionMachine
     private var context: ChannelHandlerContext?
-    /// The client's IP address.
-    private lazy var client = context?.remoteAddress?.ipAddress
+    private lazy var client = GatewayClient(address: context?.remoteAddress?.ipAddress)
     private var task: Task<Void, Never>?
     private var request: RequestHead?
     private var delimiting: Delimiting?
