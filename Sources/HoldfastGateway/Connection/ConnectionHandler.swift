@@ -234,6 +234,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             return false
         }
         hot.answerCount += 1
+        executor.noteHit()
         stopWaiting()
         machine.answeredAtOnce(head)
         put(octets)
@@ -246,6 +247,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     ///
     /// - Parameter isResident: from memory, where the next request of the same octets finds the same.
     private func answer(_ head: RequestHead, with answer: GatewayService.ResidentAnswer, isResident: Bool) {
+        executor.noteHit()
         let octets = announce(answer.head, length: answer.length)
         if isResident, answer.isForAll, let present, hot.isSeenAgain(hash: present.hash), head.minorVersion > 0,
             machine.isKeptAlive,
