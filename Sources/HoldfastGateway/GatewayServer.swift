@@ -108,9 +108,12 @@ public final class GatewayServer: Service {
             // An address that is shared would be shared with another process, too, without a word.
             if isShared, port != 0 { try await reserve(configuration.host, port, on: loops[0]) }
             for loop in loops {
-                let channel = try await bootstrap(on: loop, isShared: isShared)
+                let executor = LoopExecutor(loop)
+                let channel = try await bootstrap(on: loop, executor, isShared: isShared)
                     .bind(host: configuration.host, port: port).get()
                 channels.append(channel)
+                let bell = try await LoopBell.hang(on: loop, for: executor)
+                channel.closeFuture.whenComplete { _ in bell.close(promise: nil) }
                 port = channel.localAddress?.port ?? port
             }
             return channels
@@ -178,10 +181,9 @@ public final class GatewayServer: Service {
     }
 
     /// - Parameter isShared: other loops listen on the same address.
-    private func bootstrap(on loop: any EventLoop, isShared: Bool) -> ServerBootstrap {
+    private func bootstrap(on loop: any EventLoop, _ executor: LoopExecutor, isShared: Bool) -> ServerBootstrap {
         let service = service
         let connections = connections
-        let executor = LoopExecutor(loop)
         let lookups = DiskLookups(loop)
         let hot = NIOLoopBoundBox.makeBoxSendingValue(HotTable(), eventLoop: loop)
         tables.withLock { $0.append((loop, hot)) }

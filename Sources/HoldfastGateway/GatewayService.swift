@@ -19,7 +19,7 @@ struct GatewayService: Sendable {
     }
 
     /// What counts now; a request takes it once.
-    var configuration: GatewayConfiguration { live.current }
+    var configuration: GatewayConfiguration { live.current.configuration }
 
     /// See ``LiveConfiguration/change(to:)``.
     func reconfigure(_ configuration: GatewayConfiguration) {
@@ -30,25 +30,24 @@ struct GatewayService: Sendable {
     /// Answers one request. It returns when the answer is written, or the client has gone.
     ///
     /// - Parameters:
-    ///   - client: its IP address.
     ///   - content: as it comes off the connection.
     ///   - prepared: what ``prepare(_:from:_:)`` made of it.
     func answer(
         _ head: RequestHead,
-        from client: String?,
+        from client: GatewayClient,
         content: BodyStream?,
         prepared: PreparedRequest? = nil,
         to sink: some ResponseSink
     ) async {
-        let configuration = configuration
-        let answering = Answering(configuration, client)
+        let inForce = live.current
+        let answering = Answering(inForce, client)
         do {
             let response: CacheResponse
             do {
                 if let prepared {
                     response = try await engine.respond(to: prepared)
                 } else {
-                    let request = try await cacheRequest(head, configuration, from: client, content: content, sink)
+                    let request = try await cacheRequest(head, inForce, from: client, content: content, sink)
                     response = try await engine.respond(to: request)
                 }
             } catch let error as ExchangeError {
@@ -72,10 +71,10 @@ struct GatewayService: Sendable {
     }
 
     /// A request without content, ready for the cache; `nil` where it is refused, or the settings change in this moment: ``answer(_:from:content:prepared:to:)`` says why.
-    func prepare(_ head: RequestHead, from client: String?, _ sink: some ResponseSink) -> PreparedRequest? {
+    func prepare(_ head: RequestHead, from client: GatewayClient, _ sink: some ResponseSink) -> PreparedRequest? {
         // Before the configuration, so that nothing that was made under an earlier one passes for the present one's.
         let version = engine.settingsVersion
-        guard !head.hasContent, let request = try? cacheRequest(head, configuration, from: client, sink),
+        guard !head.hasContent, let request = try? cacheRequest(head, live.current, from: client, sink),
             let prepared = engine.prepare(request), prepared.settingsVersion == version
         else { return nil }
         return prepared
@@ -84,8 +83,9 @@ struct GatewayService: Sendable {
     /// The answer to a GET or HEAD where memory holds it, or the lookup that would bring one; everything else is ``answer(_:from:content:prepared:to:)``'s.
     ///
     /// It waits for nobody: an event loop may call it.
-    func residentAnswer(_ prepared: PreparedRequest, for client: String?) -> ResidentAnswering {
-        guard [.get, .head].contains(prepared.request.head.method) else { return .none }
+    func residentAnswer(_ prepared: PreparedRequest, for client: GatewayClient) -> ResidentAnswering {
+        let method = prepared.request.head.method
+        guard method == .get || method == .head else { return .none }
         switch engine.residentSearch(for: prepared) {
         case .hit(let hit): return .answer(residentAnswer(hit, for: client))
         case .unknown(let lookup): return .unknown(lookup)
@@ -94,18 +94,24 @@ struct GatewayService: Sendable {
     }
 
     /// The answer to a GET or HEAD with what was looked up for it; `nil` as with ``residentAnswer(_:for:)``.
-    func storedAnswer(_ prepared: PreparedRequest, _ found: StoredLookup.Found, for client: String?) -> ResidentAnswer?
-    {
+    func storedAnswer(
+        _ prepared: PreparedRequest,
+        _ found: StoredLookup.Found,
+        for client: GatewayClient
+    ) -> ResidentAnswer? {
         engine.storedHit(for: prepared, found).map { residentAnswer($0, for: client) }
     }
 
-    private func residentAnswer(_ hit: ResidentHit, for client: String?) -> ResidentAnswer {
-        let configuration = configuration
-        let (head, length) = finished(hit.response, Answering(configuration, client))
+    private func residentAnswer(_ hit: ResidentHit, for client: GatewayClient) -> ResidentAnswer {
+        let inForce = live.current
+        let (head, length) = finished(hit.response, Answering(inForce, client))
         // What is told to one client only, or chosen by its address, is not written to the next.
-        let selecting = hit.response.stored?.head.fields[values: .vary] ?? []
-        let isForAll =
-            !configuration.hidesCacheStatusDetails && !selecting.contains { $0.lowercased().contains("forwarded") }
+        let isSelected =
+            hit.response.stored.map { stored in
+                stored.head.fields.contains(.vary)
+                    && stored.head.fields[values: .vary].contains { $0.lowercased().contains("forwarded") }
+            } ?? false
+        let isForAll = !inForce.configuration.hidesCacheStatusDetails && !isSelected
         return ResidentAnswer(hit: hit, head: head, length: length, isForAll: isForAll)
     }
 
@@ -131,26 +137,26 @@ struct GatewayService: Sendable {
 
     private func cacheRequest(
         _ head: RequestHead,
-        _ configuration: GatewayConfiguration,
-        from client: String?,
+        _ inForce: ConfigurationInForce,
+        from client: GatewayClient,
         content: BodyStream?,
         _ sink: some ResponseSink
     ) async throws -> CacheRequest {
-        var request = try cacheRequest(head, configuration, from: client, sink)
-        request.body = try await body(of: request.head, content, configuration, sink)
+        var request = try cacheRequest(head, inForce, from: client, sink)
+        request.body = try await body(of: request.head, content, inForce.configuration, sink)
         return request
     }
 
     /// The request without its content.
     private func cacheRequest(
         _ head: RequestHead,
-        _ configuration: GatewayConfiguration,
-        from client: String?,
+        _ inForce: ConfigurationInForce,
+        from client: GatewayClient,
         _ sink: some ResponseSink
     ) throws -> CacheRequest {
         guard head.target != "*" else { throw Refused(problem: .asterisk) }
         let fields = try forwardedFields(head)
-        guard let choice = configuration.routes.choose(authority: head.authority, target: head.target) else {
+        guard let choice = inForce.configuration.routes.choose(authority: head.authority, target: head.target) else {
             throw Refused(problem: .noRoute(head.authority))
         }
         let isPreserving = choice.route.preservesHost && head.authority != nil
@@ -164,18 +170,16 @@ struct GatewayService: Sendable {
                 headerFields: fields
             )
         )
-        if configuration.routes.areAmbiguous, let target = TargetURI(request: request.head),
-            configuration.routes.endpoint(for: target) != choice.route.endpoint
+        if inForce.configuration.routes.areAmbiguous, let target = TargetURI(request: request.head),
+            inForce.configuration.routes.endpoint(for: target) != choice.route.endpoint
         {
             throw Refused(problem: .misdirected(head.authority))
         }
-        request.head.headerFields.append(
-            HTTPField(name: .viaGateway, value: "1.\(head.minorVersion) \(configuration.pseudonym)")
-        )
+        request.head.headerFields.append(inForce.via(minorVersion: head.minorVersion))
         ForwardedFields.appendClient(
             client,
             to: &request.head.headerFields,
-            behind: configuration.isTrusted(client) ? head.fields : [:]
+            behind: inForce.configuration.isTrusted(client.address) ? head.fields : [:]
         )
         // A host that is not in the key must not be in the response either, as a link say: it is only told where it is keyed.
         if isPreserving, let authority = head.authority {
@@ -230,13 +234,14 @@ struct GatewayService: Sendable {
 
     /// What an answer's head depends on beside the answer.
     private struct Answering {
-        let pseudonym: String
+        let inForce: ConfigurationInForce
         /// Whether the client is to know why it gets what it gets.
         let showsDetails: Bool
 
-        init(_ configuration: GatewayConfiguration, _ client: String?) {
-            pseudonym = configuration.pseudonym
-            showsDetails = !configuration.hidesCacheStatusDetails || configuration.isTrusted(client)
+        init(_ inForce: ConfigurationInForce, _ client: GatewayClient?) {
+            self.inForce = inForce
+            showsDetails =
+                !inForce.configuration.hidesCacheStatusDetails || inForce.configuration.isTrusted(client?.address)
         }
     }
 
@@ -269,7 +274,7 @@ struct GatewayService: Sendable {
 
     /// The answer to whoever it is that sends no request.
     func message(_ problem: Problem) -> (head: HTTPResponse, body: ByteBuffer) {
-        message(problem, Answering(configuration, nil))
+        message(problem, Answering(live.current, nil))
     }
 
     private func message(_ problem: Problem, _ answering: Answering) -> (head: HTTPResponse, body: ByteBuffer) {
@@ -287,7 +292,7 @@ struct GatewayService: Sendable {
     /// `Date` (RFC 9110 §6.6.1).
     private func complete(_ fields: inout HTTPFields, _ outcome: CacheOutcome, _ answering: Answering) {
         if !fields.contains(.date) { fields.append(HTTPField(name: .date, value: HTTPDate.format(clock.now()))) }
-        fields.append(HTTPField(name: .viaGateway, value: "1.1 \(answering.pseudonym)"))
+        fields.append(answering.inForce.via(minorVersion: 1))
         guard !answering.showsDetails else { return fields = outcome.appended(to: fields) }
         // What other caches say of themselves is no more for everybody than what this one would.
         fields[.cacheStatus] = nil

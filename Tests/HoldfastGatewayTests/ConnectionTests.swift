@@ -55,6 +55,36 @@ struct ConnectionTests {
         }
     }
 
+    /// Mutants: `finish(with:)` that holds nothing back.
+    @Test("For a client that takes no answers no more is asked of the origin; it gets all of them whole when it reads")
+    func holdsBack() async throws {
+        // With its head it comes in one piece. All of them, 5 MB, are more than the sockets between them hold.
+        let content = String(repeating: "x", count: 1900)
+        let count = 2500
+        let answers = [RawOrigin.Step](repeating: .ok(content, fields: "Cache-Control: no-store\r\n"), count: 2 * count)
+        try await RawOrigin.with(answers) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                try await RawClient.with(port: gateway.port, receiveBuffer: 4096) { client in
+                    try await client.send(String(repeating: "GET /all HTTP/1.1\r\nHost: g\r\n\r\n", count: count))
+                    // Until others' requests come to the origin one behind the other, so that the first client's are not among them any more.
+                    var alone = 0
+                    while alone < 20 {
+                        let before = origin.requests.count
+                        #expect(try await gateway.get("/other").text == content)
+                        alone = origin.requests.count == before + 1 ? alone + 1 : 0
+                    }
+                    #expect(origin.requests.count { $0.line == "GET /all HTTP/1.1" } < count)
+                    for _ in 0..<count {
+                        let answer = try await client.response()
+                        #expect(answer.isComplete)
+                        #expect(answer.text == content)
+                    }
+                    #expect(origin.requests.count { $0.line == "GET /all HTTP/1.1" } == count)
+                }
+            }
+        }
+    }
+
     @Test("Content beyond what is read for nothing ends the connection") func boundsDiscarding() async throws {
         try await RawOrigin.with([.ok("a")]) { origin in
             try await RunningGateway.with(origin: origin.url, configure: { $0.discardedContentLimit = 1000 }) {

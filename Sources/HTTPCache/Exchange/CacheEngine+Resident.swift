@@ -15,32 +15,49 @@ extension CacheEngine {
 
     /// The same, and where memory does not know, the lookup in the store that would tell; ``storedHit(for:_:)`` takes what it finds.
     package func residentSearch(for prepared: PreparedRequest) -> ResidentSearch {
-        guard var exchange = exchangeAtOnce(prepared) else { return .none }
+        guard mayAnswerAtOnce(prepared) else { return .none }
         // Before the lookup, so that what happens after it is noticed.
         let sequence = store.invalidationSequence
-        guard let found = exchange.residentResponses() else {
+        guard let found = residentResponses(prepared) else {
             // A part of a body is opened for its own sake.
             guard let disk = blockingStore, !prepared.request.head.headerFields.contains(.range) else {
                 return .none
             }
             return .unknown(StoredLookup(keys: prepared.lookupKeys, store: disk))
         }
-        guard let hit = exchange.hit(found, sequence) else { return .none }
+        // Most requests that miss have nothing stored: no exchange is made for those yet.
+        guard found.contains(where: { !$0.responses.isEmpty }), var exchange = exchangeAtOnce(prepared),
+            let hit = exchange.hit(found, sequence)
+        else { return .none }
         return .hit(recorded(hit, prepared))
     }
 
     /// Answers a request with what a lookup has just found, where that is fresh and came with its body; as ``residentHit(for:)`` else.
     package func storedHit(for prepared: PreparedRequest, _ found: StoredLookup.Found) -> ResidentHit? {
-        guard var exchange = exchangeAtOnce(prepared), let hit = exchange.hit(found.responses, nil) else { return nil }
+        guard mayAnswerAtOnce(prepared), var exchange = exchangeAtOnce(prepared),
+            let hit = exchange.hit(found.responses, nil)
+        else { return nil }
         return recorded(hit, prepared)
     }
 
+    private func mayAnswerAtOnce(_ prepared: PreparedRequest) -> Bool {
+        prepared.request.body == nil && !prepared.request.ignoresStored && !options.usesNoVarySearch && !fills.isClosed
+    }
+
     private func exchangeAtOnce(_ prepared: PreparedRequest) -> Exchange? {
-        let request = prepared.request
-        guard let key = prepared.key, request.body == nil, !request.ignoresStored, !options.usesNoVarySearch,
-            !fills.isClosed
-        else { return nil }
-        return Exchange(engine: self, prepared: prepared, key: key, now: clock.now())
+        prepared.key.map { Exchange(engine: self, prepared: prepared, key: $0, now: clock.now()) }
+    }
+
+    fileprivate typealias Found = [(key: CacheKey, responses: [StoredResponse])]
+
+    /// All that is stored under the request's keys, where memory knows.
+    fileprivate func residentResponses(_ prepared: PreparedRequest) -> Found? {
+        var found: Found = []
+        for key in prepared.lookupKeys {
+            guard let responses = store.resident(key) else { return nil }
+            found.append((key, responses))
+        }
+        return found
     }
 
     private func recorded(_ hit: ResidentHit, _ prepared: PreparedRequest) -> ResidentHit {
@@ -139,7 +156,7 @@ extension Exchange {
 
     /// See ``CacheEngine/respondAtOnce(to:)``.
     fileprivate mutating func residentAnswer() -> CacheResponse? {
-        guard request.head.method == .get, request.isCollapsible, let found = residentResponses(),
+        guard request.head.method == .get, request.isCollapsible, let found = engine.residentResponses(prepared),
             let serve = choice(of: found)
         else { return nil }
         let (head, selection) = head(for: serve)
@@ -149,17 +166,7 @@ extension Exchange {
         return response
     }
 
-    fileprivate typealias Found = [(key: CacheKey, responses: [StoredResponse])]
-
-    /// All that is stored under the request's keys, where memory knows.
-    fileprivate func residentResponses() -> Found? {
-        var found: Found = []
-        for key in prepared.lookupKeys {
-            guard let responses = engine.store.resident(key) else { return nil }
-            found.append((key, responses))
-        }
-        return found
-    }
+    fileprivate typealias Found = CacheEngine.Found
 
     /// The stored response that answers without anything to be done after it.
     private mutating func choice(of found: Found) -> ExchangeMachine.Serve? {

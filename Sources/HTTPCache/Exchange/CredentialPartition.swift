@@ -22,8 +22,12 @@ struct CredentialPartition: Sendable {
     }
 
     static func isCredential(_ field: HTTPField) -> Bool {
-        credentialNames.contains(field.name.canonicalName)
+        let name = field.name.canonicalName
+        // Asked of every field of every request; most of them are told by their first letter.
+        return initials.contains(name.utf8.first ?? 0) && credentialNames.contains(name)
     }
+
+    private static let initials = [UInt8](Set(credentialNames.compactMap(\.utf8.first)))
 
     static func hasCredentials(_ fields: HTTPFields, ignoring ignored: Set<HTTPField.Name> = []) -> Bool {
         fields.contains { isCredential($0) && !(!ignored.isEmpty && ignored.contains($0.name)) }

@@ -56,9 +56,12 @@ extension CachePolicy {
     /// and `Accept-Charset` also case and order. A field that both lack matches; an empty one is not an absent one. What an
     /// operator has ignored (``PolicyOverrides/ignoredFields``) is not compared. RFC 9111 §4.1
     public func matchesVariant(_ stored: StoredResponseHead, _ request: HTTPRequest) -> Bool {
+        let fields = stored.fields
+        // Most responses have none; to look for it by name copies no field.
+        guard fields.contains(.vary) else { return true }
         var count = 0
-        let ignored = overriding == nil ? nil : overrides(of: stored.fields)?.ignoredFields
-        for field in stored.fields where field.name.canonicalName.utf8.count == 4 && field.name == .vary {
+        let ignored = overriding == nil ? nil : overrides(of: fields)?.ignoredFields
+        for field in fields where field.name.canonicalName.utf8.count == 4 && field.name == .vary {
             let matches = field.withUnsafeBytesOfValue { octets in
                 matchesNominated(octets, &count, stored.selectingFields, request.headerFields, ignoring: ignored)
             }

@@ -46,8 +46,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private let lookups: DiskLookups
     private var machine: ConnectionMachine
     private var context: ChannelHandlerContext?
-    /// The client's IP address.
-    private lazy var client = context?.remoteAddress?.ipAddress
+    private lazy var client = GatewayClient(address: context?.remoteAddress?.ipAddress)
     private var task: Task<Void, Never>?
     private var request: RequestHead?
     private var delimiting: Delimiting?
@@ -235,6 +234,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             return false
         }
         hot.answerCount += 1
+        executor.noteHit()
         stopWaiting()
         machine.answeredAtOnce(head)
         put(octets)
@@ -247,6 +247,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     ///
     /// - Parameter isResident: from memory, where the next request of the same octets finds the same.
     private func answer(_ head: RequestHead, with answer: GatewayService.ResidentAnswer, isResident: Bool) {
+        executor.noteHit()
         let octets = announce(answer.head, length: answer.length)
         if isResident, answer.isForAll, let present, hot.isSeenAgain(hash: present.hash), head.minorVersion > 0,
             machine.isKeptAlive,

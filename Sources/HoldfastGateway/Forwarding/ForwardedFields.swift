@@ -33,24 +33,25 @@ enum ForwardedFields {
     /// A response's fields without those that end here.
     static func ofResponse(_ fields: HTTPFields) -> HTTPFields { policy.forwardedResponseFields(of: fields) }
 
-    private static let overHTTP = HTTPField(name: .xForwardedProto, value: "http")
     private static let overHTTPS = HTTPField(name: .xForwardedProto, value: "https")
 
     /// Says who asks, and over what. RFC 7239, and the fields that were there before it.
     ///
     /// - Parameters:
-    ///   - client: its IP address.
     ///   - claimed: the fields of a client that may speak for others; of none, what they say is not looked at.
-    static func appendClient(_ client: String?, to fields: inout HTTPFields, behind claimed: HTTPFields) {
-        // A proxy that ends TLS knows what its client spoke; this gateway is spoken to in the clear.
-        fields.append(claimed[.xForwardedProto]?.lowercased() == "https" ? overHTTPS : overHTTP)
-        guard let client else { return }
-        func append(_ name: HTTPField.Name, _ own: String) {
-            guard claimed.contains(name) else { return fields.append(HTTPField(name: name, value: own)) }
-            let value = (claimed[fields: name].map(\.value).filter { !$0.isEmpty } + [own]).joined(separator: ", ")
-            fields.append(HTTPField(name: name, value: value))
+    static func appendClient(_ client: GatewayClient, to fields: inout HTTPFields, behind claimed: HTTPFields) {
+        for own in client.fields {
+            guard claimed.contains(own.name) else {
+                fields.append(own)
+                continue
+            }
+            if own.name == .xForwardedProto {
+                // A proxy that ends TLS knows what its client spoke; this gateway is spoken to in the clear.
+                fields.append(claimed[.xForwardedProto]?.lowercased() == "https" ? overHTTPS : own)
+            } else {
+                let values = claimed[fields: own.name].map(\.value).filter { !$0.isEmpty } + [own.value]
+                fields.append(HTTPField(name: own.name, value: values.joined(separator: ", ")))
+            }
         }
-        append(.xForwardedFor, client)
-        append(.forwarded, "for=\(client.contains(":") ? "\"[\(client)]\"" : client);proto=http")
     }
 }

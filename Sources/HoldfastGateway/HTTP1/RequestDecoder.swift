@@ -86,6 +86,8 @@ struct RequestDecoder {
                     state = .fields(try RequestLine(line), block)
                 }
             case .fields(let line, var block):
+                // In one place only while it grows: what is held twice is copied.
+                state = .end
                 let isComplete = try block.read(&pending)
                 state = .fields(line, block)
                 guard isComplete else { return nil }

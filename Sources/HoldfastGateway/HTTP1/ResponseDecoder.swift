@@ -91,6 +91,8 @@ struct ResponseDecoder {
                 let block = FieldBlock(limit: limits.fieldBlock, count: limits.fieldCount, tooLarge: tooLarge)
                 state = .fields(try StatusLine(line), block)
             case .fields(let line, var block):
+                // In one place only while it grows: what is held twice is copied.
+                state = .end
                 let isComplete = try block.read(&pending)
                 state = .fields(line, block)
                 guard isComplete else { return nil }

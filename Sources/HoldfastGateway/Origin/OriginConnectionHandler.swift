@@ -222,54 +222,53 @@ final class OriginConnectionHandler: ChannelInboundHandler {
 
     /// Delivers what is there and asked for, and asks for more where something is missing.
     private func advance() {
-        while var exchange, exchange.failure == nil, !exchange.isEnded {
-            if exchange.head == nil, let octets = exchange.ahead {
-                guard let promise = exchange.piece else { return }
-                exchange.piece = nil
+        while isReceiving {
+            if exchange?.head == nil, let octets = exchange?.ahead {
+                guard let promise = exchange?.piece.take(), var exchange else { return }
                 exchange.ahead = nil
                 stopWaiting()
                 promise.succeed(piece(octets, exchange))
                 continue
             }
             do throws(MessageRefusal) {
-                let event = try exchange.decoder.next()
-                self.exchange = exchange
-                switch event {
+                // In its place: what a copy of the decoder holds as well is copied when it grows.
+                switch try exchange?.decoder.next() {
                 case .interim(let interim):
-                    exchange.onInterim?(interim)
+                    exchange?.onInterim?(interim)
                     wait(times.firstByte)
                 case .head(let head):
                     stopWaiting()
-                    self.exchange?.head = nil
-                    self.exchange?.isKeptAlive = head.isKeptAlive
+                    let promise = exchange?.head.take()
+                    exchange?.isKeptAlive = head.isKeptAlive
                     if head.framing == .none || head.framing == .length(0) {
                         // There is nothing to wait for: the connection is free before the head is looked at.
-                        _ = try self.exchange?.decoder.next()
+                        _ = try exchange?.decoder.next()
                         finish()
-                        exchange.head?.succeed(OriginAnswer(head: head, whole: ByteBuffer()))
+                        promise?.succeed(OriginAnswer(head: head, whole: ByteBuffer()))
                     } else {
-                        exchange.head?.succeed(OriginAnswer(head: head, whole: whole()))
+                        promise?.succeed(OriginAnswer(head: head, whole: whole()))
                     }
                 case .body(let octets):
-                    self.exchange?.ahead = octets
+                    exchange?.ahead = octets
                 case .end:
-                    guard let promise = exchange.piece else {
-                        self.exchange?.isEnded = true
+                    guard let promise = exchange?.piece else {
+                        exchange?.isEnded = true
                         return
                     }
                     finish()
                     promise.succeed(OriginPiece(octets: nil, isLast: true))
                 case nil:
                     if isClosed { return fail(hungUp(connectionError)) }
-                    if exchange.head != nil || exchange.piece != nil { context?.read() }
+                    if exchange?.head != nil || exchange?.piece != nil { context?.read() }
                     return
                 }
             } catch {
-                self.exchange = exchange
                 return fail(refused(error))
             }
         }
     }
+
+    private var isReceiving: Bool { exchange.map { $0.failure == nil && !$0.isEnded } ?? false }
 
     /// All of the content, where it came with the head: the connection is free then, and nobody has to ask for it.
     private func whole() -> ByteBuffer? {

@@ -16,8 +16,10 @@ struct RoutesInUse: Sendable {
 
     /// The routes that lead to a request's target: the present ones where they do.
     func routes(for head: HTTPRequest) -> GatewayRoutes? {
-        guard let current, let previous, let target = TargetURI(request: head), current.endpoint(for: target) == nil
-        else { return current }
+        // Nearly always there is one set: then nothing is copied to be asked.
+        guard previous != nil, let target = TargetURI(request: head), current?.endpoint(for: target) == nil else {
+            return current
+        }
         return previous
     }
 }
@@ -31,6 +33,6 @@ extension OriginTransport {
     }
 
     func routes(for head: HTTPRequest) -> GatewayRoutes? {
-        routesInUse.withLock { $0 }.routes(for: head)
+        routesInUse.withLock { $0.routes(for: head) }
     }
 }

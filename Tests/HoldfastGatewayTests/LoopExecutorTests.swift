@@ -1,0 +1,74 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+import Testing
+
+@testable import HoldfastGateway
+
+@Suite("Tasks on a loop")
+struct LoopExecutorTests {
+    /// One loop with its executor and a bell.
+    private func with(_ body: (any EventLoop, LoopExecutor, _ bell: any Channel) async throws -> Void) async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let executor = LoopExecutor(group.any())
+        let bell = try await LoopBell.hang(on: group.any(), for: executor)
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(group.any(), executor, bell)) } catch { result = .failure(error) }
+        // With it, the bell is closed.
+        try await group.shutdownGracefully()
+        try result.get()
+    }
+
+    /// Mutants: `runJobs` without a slice; one that goes on by `eventLoop.execute` alone.
+    @Test("A loop looks at its sockets although its tasks never come to an end", arguments: [true, false])
+    func looksAtSockets(answersHits: Bool) async throws {
+        try await with { eventLoop, executor, _ in
+            let isConnected = Flag()
+            if answersHits { try await eventLoop.submit { executor.noteHit() }.get() }
+            let tasks = (0..<2).map { _ in
+                Task(executorPreference: executor) {
+                    while !isConnected.isSet { await Task.yield() }
+                }
+            }
+            let listener = try await ServerBootstrap(group: eventLoop)
+                .childChannelInitializer { channel in
+                    isConnected.set()
+                    return channel.eventLoop.makeSucceededVoidFuture()
+                }
+                .bind(host: "127.0.0.1", port: 0).get()
+            let address = try #require(listener.localAddress)
+            let client = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .connect(to: address).get()
+            for task in tasks { await task.value }
+            try await client.close()
+            try await listener.close()
+        }
+    }
+
+    /// Mutants: `handlerRemoved` that leaves the action; `ring` that does not ask whether the channel is active.
+    @Test("What runs goes on when the bell is gone") func outlivesItsBell() async throws {
+        try await with { eventLoop, executor, bell in
+            try await eventLoop.submit { executor.noteHit() }.get()
+            let turns = Counter()
+            let tasks = (0..<4).map { _ in
+                Task(executorPreference: executor) {
+                    for _ in 0..<20_000 {
+                        turns.add(1)
+                        await Task.yield()
+                    }
+                }
+            }
+            while turns.value < 1000 { await Task.yield() }
+            try await bell.close()
+            for task in tasks { await task.value }
+            #expect(turns.value == 80_000)
+        }
+    }
+}
+
+/// Something that has happened.
+private final class Flag: Sendable {
+    private let value = Atomic(false)
+    var isSet: Bool { value.load(ordering: .relaxed) }
+    func set() { value.store(true, ordering: .relaxed) }
+}
