@@ -224,9 +224,8 @@ let package = Package(
         .testTarget(
             name: "OfflineStoreTests",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", "OfflineStore", grdb, grdbSQLite, httpTypes,
-                nioCore,
-                logging,
+                "FaultWorkload", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", "OfflineStore", grdb,
+                grdbSQLite, httpTypes, nioCore, logging,
             ],
             swiftSettings: settings
         ),

@@ -1,22 +1,19 @@
 import AsyncHTTPClient
 import HTTPCache
 import NIOCore
-import NIOHTTP1
 import Synchronization
 
 extension BodyStream {
-    /// The body of a response as it comes off the wire, readable once; what breaks it off is a ``TransportError``.
+    /// The content of a response as it comes off the wire, readable once; what breaks it off is a ``TransportError``. Letting go of it ends the exchange.
     ///
-    /// - Parameter length: where it is not what `Content-Length` says.
-    init(_ response: HTTPClientResponse, length: Int64?, origin: String) {
-        let length = length ?? response.headers["content-length"].first.flatMap { Int64($0) }
-        let isStarted = StartedFlag()
+    /// - Parameter length: octets in all of it, where that is known.
+    init(_ exchange: HTTPClientExchange, length: Int64?, origin: String) {
+        let reading = Reading(exchange)
         self.init(length: length) {
-            guard isStarted.start() else { return { throw BodyStreamError.alreadyRead } }
-            let iterator = IteratorBox(response.body.makeAsyncIterator())
+            guard reading.start() else { return { throw BodyStreamError.alreadyRead } }
             return {
                 do {
-                    return try await iterator.next()
+                    return try await reading.exchange.next()
                 } catch {
                     throw TransportError(error, origin: origin)
                 }
@@ -25,20 +22,29 @@ extension BodyStream {
     }
 }
 
-private final class StartedFlag: Sendable {
+/// What a body holds of its exchange: when nobody can read it any more, nobody needs it.
+private final class Reading: Sendable {
+    let exchange: HTTPClientExchange
     private let isStarted = Atomic(false)
+
+    init(_ exchange: HTTPClientExchange) { self.exchange = exchange }
+
+    deinit { exchange.cancel() }
+
     func start() -> Bool { !isStarted.exchange(true, ordering: .relaxed) }
 }
 
-/// Keeps the iterator's state between calls of the closure that drives it.
-private final class IteratorBox {
-    private var iterator: HTTPClientResponse.Body.AsyncIterator
-
-    init(_ iterator: HTTPClientResponse.Body.AsyncIterator) {
-        self.iterator = iterator
-    }
-
-    func next() async throws -> ByteBuffer? {
-        try await iterator.next(isolation: #isolation)
+extension HTTPClient.Body {
+    /// The content of a request. What is read while it is sent, is read off every event loop.
+    init(_ body: BodyStream, on loop: any EventLoop) {
+        if let whole = body.whole {
+            self = .byteBuffer(whole)
+            return
+        }
+        self = .stream(contentLength: body.length) { writer in
+            loop.makeFutureWithTask {
+                for try await chunk in body { try await writer.write(.byteBuffer(chunk)).get() }
+            }
+        }
     }
 }

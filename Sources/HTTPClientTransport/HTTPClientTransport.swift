@@ -40,11 +40,12 @@ public final class HTTPClientTransport: Transport {
 
     /// Fields that belong to the connection or name the target a second time: they are the client's to set, or an answer would be stored
     /// under a target that it is not from. RFC 9110 §7.6.1, §7.2
-    private static let framing: Set<String> = [
+    fileprivate static let framing: Set<String> = [
         "connection", "content-length", "host", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade",
     ]
 
     private let client: HTTPClient
+    private let loops: LeastBusyLoops
     private let isShutDown = Atomic(false)
     private let logger: Logger
 
@@ -66,6 +67,7 @@ public final class HTTPClientTransport: Transport {
         // The engine makes the span of each request that is sent; a second one would say the same.
         settings.tracing.tracer = nil
         self.client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: settings)
+        self.loops = LeastBusyLoops(client.eventLoopGroup)
         self.logger = logger
     }
 
@@ -96,38 +98,46 @@ public final class HTTPClientTransport: Transport {
                 message: "The target '\(target.redacted)' cannot be sent as it stands. Percent-encode it, as UTF-8."
             )
         }
-        var outgoing = HTTPClientRequest(url: target.uri)
-        outgoing.method = HTTPMethod(rawValue: request.head.method.rawValue)
-        for field in request.head.headerFields where !Self.framing.contains(field.name.canonicalName) {
-            outgoing.headers.add(name: field.name.rawName, value: field.value)
-        }
-        if let body = request.body { outgoing.body = body.clientBody }
-        let response: HTTPClientResponse
+        let origin = "\(target.scheme)://\(target.authority)"
+        let lease = loops.take(for: target)
+        defer { loops.give(back: lease) }
+        let exchange = HTTPClientExchange(on: lease.loop)
+        let answer: HTTPClientExchange.Answer
         do {
-            response = try await client.execute(outgoing, deadline: .distantFuture, logger: logger)
+            let outgoing = try HTTPClient.Request(request, to: target, on: lease.loop)
+            answer = try await exchange.answer { [client, logger] in
+                client.execute(request: outgoing, delegate: $0, eventLoop: .delegate(on: lease.loop), logger: logger)
+            }
         } catch {
-            throw TransportError(error, origin: "\(target.scheme)://\(target.authority)")
+            throw TransportError(error, origin: origin)
         }
-        let head = HTTPResponse(response)
+        let head = HTTPResponse(answer.head)
+        if let content = answer.content { return TransportResponse(head: head, body: BodyStream(content)) }
         // Content-Length of an answer without content is about something else. RFC 9110 §8.6
         let isWithoutContent = request.head.method == .head || head.status.code == 204 || head.status.code == 304
-        let body = BodyStream(
-            response,
-            length: isWithoutContent ? 0 : nil,
-            origin: "\(target.scheme)://\(target.authority)"
-        )
-        return TransportResponse(head: head, body: body)
+        let length = isWithoutContent ? 0 : answer.head.headers["content-length"].first.flatMap { Int64($0) }
+        return TransportResponse(head: head, body: BodyStream(exchange, length: length, origin: origin))
     }
 }
 
-extension BodyStream {
-    fileprivate var clientBody: HTTPClientRequest.Body {
-        .stream(self, length: length.map { .known($0) } ?? .unknown)
+extension HTTPClient.Request {
+    fileprivate init(_ request: TransportRequest, to target: TargetURI, on loop: any EventLoop) throws {
+        var headers = HTTPHeaders()
+        headers.reserveCapacity(request.head.headerFields.count + 1)
+        for field in request.head.headerFields where !HTTPClientTransport.framing.contains(field.name.canonicalName) {
+            headers.add(name: field.name.rawName, value: field.value)
+        }
+        try self.init(
+            url: target.uri,
+            method: HTTPMethod(rawValue: request.head.method.rawValue),
+            headers: headers,
+            body: request.body.map { HTTPClient.Body($0, on: loop) }
+        )
     }
 }
 
 extension HTTPResponse {
-    fileprivate init(_ response: HTTPClientResponse) {
+    fileprivate init(_ response: HTTPResponseHead) {
         var fields = HTTPFields()
         fields.reserveCapacity(response.headers.count)
         for (name, value) in response.headers {

@@ -1,3 +1,4 @@
+import FaultWorkload
 import SampleOrigin
 import Testing
 
@@ -158,7 +159,7 @@ import Testing
         @Test(.enabled(if: SmallDisk.isPossible, "this process may not mount a file system"))
         func aFullDiskIsAnErrorAndThePartGoesOnWhenThereIsRoom() async throws {
             try await run(bytes: 6_000_000) { bench in
-                let disk = try #require(SmallDisk(bench.folder))
+                let disk = try #require(SmallDisk(in: bench.folder.path))
                 let file = disk.path + "/film"
                 func download() async throws -> DownloadedFile {
                     try await bench.client.download(Film(baseURL: bench.url), to: DownloadDestination(file))

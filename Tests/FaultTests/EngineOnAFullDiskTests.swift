@@ -21,7 +21,7 @@ import Testing
         init() throws { folder = try TemporaryFolder() }
 
         @Test func exchangesGoOnAndTheStoreHeals() async throws {
-            let disk = try #require(SmallDisk(folder))
+            let disk = try #require(SmallDisk(in: folder.path))
             var store = try await CacheManager.openForFaults(disk.path + "/store", budget: 64 << 20)
             let engine = engine(on: store)
             let large = String(repeating: "0123456789abcdef", count: 20_000)

@@ -195,6 +195,75 @@ import Testing
         }
     }
 
+    @Test func cancellingAReaderThatWaitsClosesTheExchangeOnTheWire() async throws {
+        try await withTransport { origin, transport in
+            let gate = Gate()
+            origin.force(.holdBody(after: 1000, gate))
+            let response = try await transport.send(try request(origin.url("/bytes/10000000")))
+            let reading = Task { try await response.body.collect(upTo: 1 << 30) }
+            reading.cancel()
+            await #expect(throws: TransportError.self) { _ = try await reading.value }
+            await origin.waitForOpenConnections(atMost: 0)
+            gate.open()
+        }
+    }
+
+    /// More is under way than is held unread, so it ends while the connection waits for a reader.
+    @Test func cancellingAReaderThatFellBehindClosesTheExchangeOnTheWire() async throws {
+        try await withTransport { origin, transport in
+            var response: TransportResponse? = try await transport.send(try request(origin.url("/bytes/20000000")))
+            var iterator = response?.body.makeAsyncIterator()
+            #expect(try await iterator?.next()?.readableBytes ?? 0 > 0)
+            iterator = nil
+            response = nil
+            await origin.waitForOpenConnections(atMost: 0)
+        }
+    }
+
+    @Test func whatComesOffTheWireIsReadOnce() async throws {
+        try await withTransport { origin, transport in
+            let response = try await transport.send(try request(origin.url("/bytes/20000000")))
+            #expect(try await response.body.collect(upTo: 1 << 30).readableBytes == 20_000_000)
+            await #expect(throws: BodyStreamError.alreadyRead) {
+                _ = try await response.body.collect(upTo: 1 << 30)
+            }
+        }
+    }
+
+    @Test func contentThatIsReadWhileItIsSentArrivesWhole() async throws {
+        try await withTransport { origin, transport in
+            let pieces = (0..<50).map { ByteBuffer(repeating: UInt8($0), count: 10_000) }
+            let body = BodyStream(length: 500_000) {
+                var rest = pieces[...]
+                return { rest.popFirst() }
+            }
+            _ = try await transport.send(try request(origin.url("/echo"), method: .post, body: body)).body
+                .collect(upTo: 1 << 20)
+            #expect(origin.requests.last?["content-length"] == "500000")
+        }
+    }
+
+    @Test func contentThatBreaksOffEndsTheRequest() async throws {
+        try await withTransport { origin, transport in
+            let body = BodyStream(length: 500_000) {
+                { throw TransportError(code: .invalidRequest, message: "The file is shorter than it was.") }
+            }
+            let request = try request(origin.url("/echo"), method: .post, body: body)
+            let error = await #expect(throws: TransportError.self) { try await transport.send(request) }
+            #expect(error?.code == .invalidRequest)
+            await origin.waitForOpenConnections(atMost: 0)
+        }
+    }
+
+    @Test func nothingIsSentAfterTheEnd() async throws {
+        try await SampleOrigin.withOrigin { origin in
+            let transport = HTTPClientTransport()
+            try await transport.shutDown()
+            await #expect(throws: TransportError.self) { try await transport.send(try request(origin.url("/echo"))) }
+            #expect(origin.requestCount == 0)
+        }
+    }
+
     @Test func aLargeBodyStreamsWhole() async throws {
         try await withTransport { origin, transport in
             let response = try await transport.send(try request(origin.url("/bytes/20000000")))

@@ -1,3 +1,4 @@
+import FaultWorkload
 import HTTPCache
 import HTTPCacheSemantics
 import NIOCore
@@ -7,39 +8,6 @@ import Testing
 #if os(Linux)
     import Glibc
 
-    /// A real file system with eight megabytes, where this process may mount one.
-    private final class SmallDisk: Sendable {
-        let path: String
-
-        init?(_ folder: TemporaryFolder) {
-            path = folder.path + "/disk"
-            mkdir(path, 0o700)
-            guard mount("tmpfs", path, "tmpfs", 0, "size=8m") == 0 else { return nil }
-        }
-
-        /// Mounting is root's: elsewhere these tests are skipped, and say so.
-        static var isPossible: Bool {
-            guard let folder = try? TemporaryFolder() else { return false }
-            return SmallDisk(folder) != nil
-        }
-
-        deinit { umount2(path, Int32(MNT_DETACH)) }
-
-        /// Takes all the room there is.
-        func fill() -> Int {
-            let descriptor = open(path + "/filler", O_WRONLY | O_CREAT, 0o600)
-            defer { close(descriptor) }
-            var count = 0
-            for length in [65_536, 4096, 1] {
-                let octets = [UInt8](repeating: 1, count: length)
-                while case let step = write(descriptor, octets, length), step > 0 { count += step }
-            }
-            return count
-        }
-
-        func free() { unlink(path + "/filler") }
-    }
-
     @Suite(.enabled(if: SmallDisk.isPossible, "this process may not mount a file system"))
     struct FullDiskTests {
         let folder: TemporaryFolder
@@ -48,7 +16,7 @@ import Testing
         init() throws { folder = try TemporaryFolder() }
 
         @Test func aFullDiskFailsWritesAloneAndHeals() async throws {
-            let disk = try #require(SmallDisk(folder))
+            let disk = try #require(SmallDisk(in: folder.path))
             let store = try await openStore(disk.path + "/store", clock: clock)
             let key = try cacheKey("/kept")
             try await store.store(draft(key, at: clock.now()), [pattern(100_000)])
@@ -84,9 +52,9 @@ import Testing
         }
 
         @Test func aStoreCannotBeMadeOnAFullDisk() async throws {
-            let disk = try #require(SmallDisk(folder))
+            let disk = try #require(SmallDisk(in: folder.path))
             mkdir(disk.path + "/store", 0o700)
-            _ = disk.fill()
+            disk.fill()
             let code = await code { _ = try await openStore(disk.path + "/store", clock: clock) }
             #expect(code == .full || code == .io)
             disk.free()
@@ -96,7 +64,7 @@ import Testing
         }
 
         @Test func aReadOnlyFileSystemIsReadWhereTheLogIsEmpty() async throws {
-            let disk = try #require(SmallDisk(folder))
+            let disk = try #require(SmallDisk(in: folder.path))
             let path = disk.path + "/store"
             let store = try await openStore(path, clock: clock)
             try await store.setObject(1, forKey: "n")

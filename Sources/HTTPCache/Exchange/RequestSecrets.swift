@@ -64,7 +64,7 @@ final class RequestSecrets: Sendable {
 
 extension CacheRequest {
     /// The target for messages, secrets left out.
-    package var redactedTarget: String { head.redactedTarget(secrets) }
+    var redactedTarget: String { head.redactedTarget(secrets) }
 }
 
 extension HTTPRequest {

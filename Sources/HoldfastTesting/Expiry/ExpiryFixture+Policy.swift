@@ -29,7 +29,13 @@ extension ExpiryFixture {
             for instant in then {
                 let now = Timestamp(milliseconds: try instant.milliseconds(of: stored))
                 let reuse = policy.reuse(of: head, for: Self.request(instant.request), at: now)
-                findings += self.findings(instant.expect, reuse, "a \(cache) cache at \(instant.at)")
+                let place = "a \(cache) cache at \(instant.at)"
+                findings += self.findings(instant.expect, reuse, place)
+                // What a store indexes says the same, unless the clock was set back.
+                let (isFresh, until) = (reuse.freshness.isFresh, policy.freshUntil(head))
+                if now >= head.responseTime, (now < until) != isFresh {
+                    findings.append(finding(place, "freshUntil", isFresh ? "later" : "earlier", "\(until)"))
+                }
             }
         }
         return findings

@@ -7,13 +7,26 @@ import Testing
 /// What the third ancestor names as easy and leaves to others, and the fifth's download.
 @Suite(.timeLimit(.minutes(5))) struct AncestorC_EasyTests {
     // Grouped requests.
-    @Test func groupedRequestsAnswerInTheirOrder() async throws {
+    @Test func groupedRequestsAnswerInTheirOrderAndNoMoreThanTheLimitAtATime() async throws {
         try await ScriptedClient.run { fixture in
-            for number in 0..<10 { fixture.script("/\(number)", .fresh("\(number)")) }
+            let gates = (0..<10).map { _ in HoldfastTesting.Gate() }
+            for (number, gate) in gates.enumerated() {
+                fixture.script("/\(number)", .ok("\(number)", beforeHead: gate))
+            }
             let client = fixture.client
-            let calls = (0..<10).map { client.call(fixture.get("/\($0)")) }
-            let values = try await calls.fetchAll(concurrently: 3).map(\.value)
-            #expect(values == (0..<10).map(String.init))
+            async let values = (0..<10).map { client.call(fixture.get("/\($0)")) }.fetchAll(concurrently: 3).map(
+                \.value
+            )
+            // Of the three under way the one that came last is answered first.
+            for newest in 2..<10 {
+                await fixture.transport.waitForRequests(newest + 1)
+                #expect(fixture.transport.requests.count == newest + 1)
+                gates[newest].open()
+            }
+            gates[1].open()
+            gates[0].open()
+            let fetched = try await values
+            #expect(fetched == (0..<10).map(String.init))
         }
     }
 

@@ -1,0 +1,48 @@
+#if os(Linux)
+    import Glibc
+
+    /// A real file system with eight megabytes, where this process may mount one.
+    package final class SmallDisk: Sendable {
+        /// Where it is mounted.
+        package let path: String
+
+        /// - Parameter folder: gets a folder `disk`, which it is mounted on.
+        package init?(in folder: String) {
+            path = folder + "/disk"
+            mkdir(path, 0o700)
+            guard mount("tmpfs", path, "tmpfs", 0, "size=8m") == 0 else { return nil }
+        }
+
+        /// Mounting is root's: elsewhere these tests are skipped, and say so.
+        package static var isPossible: Bool {
+            var template = Array("/tmp/holdfast-disk-XXXXXX".utf8CString)
+            guard mkdtemp(&template) != nil else { return false }
+            let folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress.unsafelyUnwrapped) }
+            defer {
+                rmdir(folder + "/disk")
+                rmdir(folder)
+            }
+            return SmallDisk(in: folder) != nil
+        }
+
+        deinit { umount2(path, Int32(MNT_DETACH)) }
+
+        /// Takes all the room there is.
+        ///
+        /// - Returns: how many octets that was.
+        @discardableResult
+        package func fill() -> Int {
+            let descriptor = open(path + "/filler", O_WRONLY | O_CREAT, 0o600)
+            defer { close(descriptor) }
+            var count = 0
+            for length in [65_536, 4096, 1] {
+                let octets = [UInt8](repeating: 1, count: length)
+                while case let step = write(descriptor, octets, length), step > 0 { count += step }
+            }
+            return count
+        }
+
+        /// Gives it back.
+        package func free() { unlink(path + "/filler") }
+    }
+#endif
