@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test func anOriginThatIsNotThereIsUnreachableAtOnce() async throws {
-        try await withTransport { origin, transport in
+        try await withTransport(.init(connectTimeout: .seconds(300))) { origin, transport in
             let url = origin.url("/echo")
             await origin.stop()
             let clock = ContinuousClock()
@@ -153,7 +153,8 @@ import Testing
                 error = await #expect(throws: TransportError.self) { try await transport.send(try request(url)) }
             }
             #expect(error?.code == .connect, "\(String(describing: error?.cause))")
-            #expect(clock.now - begin < .seconds(5))
+            // Connecting is neither waited for nor tried again; what this takes is the machine's load.
+            #expect(clock.now - begin < .seconds(60))
         }
     }
 
