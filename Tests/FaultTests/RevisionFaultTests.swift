@@ -31,7 +31,7 @@ import Testing
                 if mode == "error" {
                     #expect(last.hasPrefix("end"), "\(mode) at \(at)")
                 } else {
-                    #expect(ending.signal == 9 || ending.status == 77, "\(mode) at \(at): \(last)")
+                    #expect(ending.signal == 9 || ending.status == 77, "\(mode) at \(at): \(last), \(ending)")
                     let store = try await CacheManager.openForFaults(folder.store)
                     #expect(try await RevisionWorkload.findings(store, isFinished: false) == [], "\(mode) at \(at)")
                     _ = try await store.reviseResponses(RevisionWorkload.revising)
