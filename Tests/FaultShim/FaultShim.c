@@ -223,8 +223,15 @@ static void synced(int descriptor) {
     }
 }
 
+// Another thread may look at a file that is in memory while it is made shorter: it stands still until all have gone.
+static void stand_still(int number) {
+    (void)number;
+    for (;;) pause();
+}
+
 // Under the guard, which is never let go of.
 static void cut(void) {
+    signal(SIGBUS, stand_still);
     // Back to what was synced, the last write first; then some of them again, in their order.
     struct record *forward = NULL;
     for (struct record *record = records; record;) {
