@@ -64,14 +64,17 @@ extension StoreCore {
         let limits = database.state.limits
         try await withThrowingTaskGroup(of: Void.self) { group in
             var some = EntryBatch()
+            // The writer begins with few, and need not wait until a whole transaction of them is made.
+            var most = Self.entriesAtFirst
             for item in items {
                 guard let entry = try await entry(item) else { continue }
-                if !some.takes(entry, limits) {
+                if !some.takes(entry, atMost: most, limits) {
                     // One is under way at most: what waits is in memory.
                     try await group.next()
                     await writer.admit()
                     group.addTask { [some] in try await self.write(some, to: database, whenStored) }
                     some = EntryBatch()
+                    most = limits.entriesTogether
                 }
                 some.append(entry)
             }
@@ -79,6 +82,9 @@ extension StoreCore {
             try await write(some, to: database, whenStored)
         }
     }
+
+    /// Entries in a call's first transaction at most. Each of the others is made while the one before it is written, which takes longer.
+    private static let entriesAtFirst = 1024
 
     private func write(
         _ some: EntryBatch,
@@ -98,8 +104,9 @@ private struct EntryBatch: Sendable {
     private(set) var entries: [WholeEntry] = []
     private(set) var bytes = 0
 
-    func takes(_ entry: WholeEntry, _ limits: StoreLimits) -> Bool {
-        entries.isEmpty || entries.count < limits.entriesTogether && bytes + entry.bytes <= limits.octetsTogether
+    func takes(_ entry: WholeEntry, atMost most: Int, _ limits: StoreLimits) -> Bool {
+        entries.isEmpty
+            || entries.count < min(most, limits.entriesTogether) && bytes + entry.bytes <= limits.octetsTogether
     }
 
     mutating func append(_ entry: WholeEntry) {
