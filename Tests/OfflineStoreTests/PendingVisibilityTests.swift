@@ -84,7 +84,7 @@ import Testing
         }
         await first.entered()
         async let held: Void = core.write { _ in second.pass() }
-        await reached { try core.database().writer?.isIdle == false }
+        await reached { try core.database().writer?.waiting.isEmpty == false }
         async let object: Void = store.setObject(2, forKey: "x")
         async let response = store.store(draft(key, at: now), "2")
         await reached { try await store.object(Int.self, forKey: "x") == 2 }
@@ -113,7 +113,7 @@ import Testing
         }
         await first.entered()
         async let held: Void = core.write { _ in second.pass() }
-        await reached { try core.database().writer?.isIdle == false }
+        await reached { try core.database().writer?.waiting.isEmpty == false }
         async let response = store.store(draft(key, at: now), "2")
         await reached { try await store.text(of: key) == "2" }
         first.open()
@@ -139,7 +139,7 @@ import Testing
         async let first: Void = core.write { _ in before.pass() }
         await before.entered()
         async let invalidation = store.responses.invalidate(.tag("t"), keepingForOffline: true, at: now)
-        await reached { database.writer?.isIdle == false }
+        await reached { database.writer?.waiting.isEmpty == false }
         // In a transaction of its own, after the first step of the sweep.
         async let second: Void = core.write(bytes: limits.transaction + 1) { _ in sweeping.pass() }
         await reached { database.writer?.pendingBytes ?? 0 > 0 }

@@ -4,7 +4,7 @@ import GRDBSQLite
 import Logging
 import Synchronization
 
-/// The one writing connection, and the queue before it.
+/// The one writing connection.
 ///
 /// Operations that wait are taken together into one transaction, and their callers go on after its commit. While one transaction is
 /// written the next ones gather, and those who wrote together are given a moment to come together again; so many writers cost few
@@ -22,34 +22,6 @@ final class StoreWriter: Sendable {
         var evicted: @Sendable (Int, Int64) -> Void
     }
 
-    private struct State {
-        var pending: [WriteJob] = []
-        var pendingBytes = 0
-        var isDraining = false
-        var wantsSweep = false
-        /// Operations in the last transaction: several writers are better served together than the first of them at once.
-        var lastCount = 0
-        /// So many are waited for just now.
-        var awaitedCount: Int?
-        var refusal: StoreError?
-        var idleWaiters: [CheckedContinuation<Void, Never>] = []
-        /// Explicit calls that wait for room in the queue.
-        var admissionWaiters: [CheckedContinuation<Void, Never>] = []
-
-        mutating func beginDraining() -> Bool {
-            if isDraining { return false }
-            isDraining = true
-            return true
-        }
-
-        /// `false` when something came in meanwhile.
-        mutating func endDraining() -> Bool {
-            guard pending.isEmpty, !wantsSweep else { return false }
-            isDraining = false
-            return true
-        }
-    }
-
     let queue: DatabaseQueue
     let readers: ReaderPool
     let path: String
@@ -57,12 +29,10 @@ final class StoreWriter: Sendable {
     let memory: WriterMemory
     let logger: Logger
     let events: Events
-    private let state = Mutex(State())
+    let waiting: WriteQueue
     /// Held by whoever uses the connection and what is remembered about it.
     private let access = Mutex(())
     private let thread = DispatchQueue(label: "holdfast.store.writer")
-    /// As many wait as were waited for.
-    private let haveGathered = DispatchSemaphore(value: 0)
     /// A reader keeps the log from shrinking: see ``isLogHeld(_:_:)``.
     let logIsHeld = Atomic(false)
     /// Kept here, after the connection, so that a store that is dropped without being closed lets go of its folder last.
@@ -83,6 +53,7 @@ final class StoreWriter: Sendable {
         self.readers = readers
         self.path = path
         self.database = database
+        self.waiting = WriteQueue(limits: database.limits)
         self.memory = WriterMemory(row, log: path + "-wal")
         self.logger = logger
         self.events = events
@@ -93,7 +64,7 @@ final class StoreWriter: Sendable {
 
     deinit { memory.connection?.close() }
 
-    // MARK: The queue
+    // MARK: Operations
 
     /// Runs an operation in a transaction and returns after its commit.
     ///
@@ -111,7 +82,7 @@ final class StoreWriter: Sendable {
         shown: PendingWrite? = nil,
         _ operation: @escaping @Sendable (WriteContext) throws -> Result
     ) async throws -> Result {
-        if mayRunHere, !isDurable, bytes <= Self.inlineLimit, beginsHere(shown) {
+        if mayRunHere, !isDurable, bytes <= Self.inlineLimit, waiting.take(for: shown) {
             return try runHere(bytes: bytes, shown, operation).get()
         }
         return try await withCheckedThrowingContinuation { continuation in
@@ -124,16 +95,7 @@ final class StoreWriter: Sendable {
             ) {
                 continuation.resume(with: $0)
             }
-            submit(job)
-        }
-    }
-
-    /// Whether nothing waits, so that an operation may run on its caller's thread; it is the first in the queue from now on.
-    private func beginsHere(_ shown: PendingWrite?) -> Bool {
-        state.withLock { state in
-            guard state.refusal == nil, state.lastCount <= 1, state.beginDraining() else { return false }
-            shown?.begin()
-            return true
+            if waiting.append(job) { schedule() }
         }
     }
 
@@ -153,7 +115,7 @@ final class StoreWriter: Sendable {
         access.withLock { _ in
             if let connection = memory.connection { run([job], connection) } else { job.fail(StoreCore.closed) }
         }
-        let isDone = access.withLock { _ in !isHousekeepingDue } && state.withLock { $0.endDraining() }
+        let isDone = access.withLock { _ in !isHousekeepingDue } && waiting.giveBack()
         if !isDone { schedule() }
         return outcome.value.withLock { $0 } ?? .failure(StoreCore.closed)
     }
@@ -162,149 +124,27 @@ final class StoreWriter: Sendable {
         let value = Mutex<Swift.Result<Result, any Error>?>(nil)
     }
 
-    private func submit(_ job: WriteJob) {
-        let (refusal, starts, isLastAwaited) = state.withLock { state -> (StoreError?, Bool, Bool) in
-            if let refusal = state.refusal { return (refusal, false, false) }
-            state.pending.append(job)
-            state.pendingBytes += job.bytes
-            // In the order of the queue, which is the one in which they are stored.
-            job.shown?.begin()
-            let isLastAwaited = state.awaitedCount.map { state.pending.count >= $0 } ?? false
-            if isLastAwaited { state.awaitedCount = nil }
-            return (nil, state.beginDraining(), isLastAwaited)
-        }
-        if let refusal { job.fail(refusal) }
-        if isLastAwaited { haveGathered.signal() }
-        if starts { schedule() }
-    }
-
-    /// How long the first waits for the others, at most: about what one transaction takes.
-    private static let gatheringMicroseconds = 300
-
-    /// Waits until as many operations wait as were in the last transaction, or for a moment.
-    ///
-    /// Those who go on after a commit come again one after the other. Taking the first of them at once splits them into transactions of one
-    /// or two, and each costs what one of eight does, near enough.
-    private func gather() {
-        let isComplete = state.withLock { state in
-            guard state.refusal == nil, !state.pending.isEmpty, state.pending.count < state.lastCount else {
-                return true
-            }
-            state.awaitedCount = state.lastCount
-            return false
-        }
-        if isComplete { return }
-        guard haveGathered.wait(timeout: .now() + .microseconds(Self.gatheringMicroseconds)) == .timedOut else {
-            return
-        }
-        let isSignalled = state.withLock { state in
-            defer { state.awaitedCount = nil }
-            return state.awaitedCount == nil
-        }
-        // They came at the last moment: the signal is not to be the next wait's.
-        if isSignalled { haveGathered.wait() }
-    }
-
-    /// Whether nothing waits.
-    var isIdle: Bool { state.withLock { $0.pending.isEmpty } }
-
     /// Octets that wait.
-    var pendingBytes: Int { state.withLock { $0.pendingBytes } }
+    var pendingBytes: Int { waiting.octets }
 
     /// Returns when there is room in the queue; explicit calls come through here before they encode anything.
-    func admit() async {
-        if state.withLock({ $0.refusal != nil || $0.pendingBytes <= database.limits.pending }) { return }
-        await withCheckedContinuation { continuation in
-            let isAdmitted = state.withLock { state in
-                if state.refusal != nil || state.pendingBytes <= database.limits.pending { return true }
-                state.admissionWaiters.append(continuation)
-                return false
-            }
-            if isAdmitted { continuation.resume() }
-        }
-    }
-
-    /// Lets some of those who wait go on: few at a time, because each brings octets along.
-    private func admitWaiters(all: Bool) {
-        let admitted = state.withLock { state -> [CheckedContinuation<Void, Never>] in
-            guard all || state.pendingBytes <= database.limits.pending else { return [] }
-            let admitted = Array(all ? state.admissionWaiters[...] : state.admissionWaiters.prefix(8))
-            state.admissionWaiters.removeFirst(admitted.count)
-            return admitted
-        }
-        for waiter in admitted { waiter.resume() }
-    }
+    func admit() async { await waiting.admit() }
 
     /// Has bodies that no entry names removed, soon.
     func requestSweep() {
-        let starts = state.withLock { state -> Bool in
-            guard state.refusal == nil else { return false }
-            state.wantsSweep = true
-            return state.beginDraining()
-        }
-        if starts { schedule() }
+        if waiting.requestSweep() { schedule() }
     }
 
     /// Returns when the housekeeping that is due has been done.
     func settle() async {
-        await withCheckedContinuation { continuation in
-            let (isRefused, starts) = state.withLock { state -> (Bool, Bool) in
-                guard state.refusal == nil else { return (true, false) }
-                state.wantsSweep = true
-                state.idleWaiters.append(continuation)
-                return (false, state.beginDraining())
-            }
-            if isRefused { continuation.resume() }
-            if starts { schedule() }
-        }
+        await waiting.settle { schedule() }
     }
 
     /// Refuses everything from now on; what waits already is still done, unless the reason is damage.
-    func refuse(_ reason: StoreError) {
-        let jobs = state.withLock { state -> [WriteJob] in
-            if state.refusal == nil { state.refusal = reason }
-            guard reason.code == .damaged else { return [] }
-            defer {
-                state.pending = []
-                state.pendingBytes = 0
-            }
-            return state.pending
-        }
-        for job in jobs { job.fail(reason) }
-    }
+    func refuse(_ reason: StoreError) { waiting.refuse(reason) }
 
     private func schedule() {
         thread.async { self.drain() }
-    }
-
-    private func takeBatch() -> [WriteJob] {
-        state.withLock { state in
-            var count = 0
-            var bytes = 0
-            var entries = 0
-            for job in state.pending {
-                bytes += job.bytes
-                entries += job.entries
-                if count > 0, bytes > database.limits.transaction || entries > database.limits.batch {
-                    bytes -= job.bytes
-                    break
-                }
-                count += 1
-            }
-            let batch = Array(state.pending.prefix(count))
-            state.pending.removeFirst(count)
-            state.pendingBytes -= bytes
-            if count > 0 { state.lastCount = count }
-            if state.wantsSweep {
-                state.wantsSweep = false
-                memory.wantsSweep = true
-                memory.wantsTagSweep = true
-                memory.wantsEntrySweep = true
-                memory.wantsDamageMarks = true
-                if memory.filterCursor == nil, database.filter?.isWhole == false { memory.filterCursor = .min }
-            }
-            return batch
-        }
     }
 
     /// Runs something while no operation runs, and refuses every one that has not run yet if it comes to an end.
@@ -327,17 +167,11 @@ final class StoreWriter: Sendable {
 
     private func drain() {
         while true {
-            gather()
+            waiting.gather()
             let (batch, hasMore) = access.withLock { _ in step() }
-            admitWaiters(all: batch.isEmpty)
-            if !hasMore {
-                let waiters = state.withLock { state in
-                    defer { state.idleWaiters = [] }
-                    return state.idleWaiters
-                }
-                for waiter in waiters { waiter.resume() }
-            }
-            if batch.isEmpty, !hasMore, state.withLock({ $0.endDraining() }) { return }
+            waiting.admitWaiters(all: batch.isEmpty)
+            if !hasMore { waiting.settled() }
+            if batch.isEmpty, !hasMore, waiting.giveBack() { return }
         }
     }
 
@@ -350,8 +184,20 @@ final class StoreWriter: Sendable {
         }
         if !batch.isEmpty { run(batch, connection) }
         // A store that is closing leaves its housekeeping to the next opening.
-        let hasMore = isHousekeepingDue && state.withLock { $0.refusal == nil } && keepHouse(connection)
+        let hasMore = isHousekeepingDue && !waiting.isRefusing && keepHouse(connection)
         return (batch, hasMore)
+    }
+
+    private func takeBatch() -> [WriteJob] {
+        let (batch, wantsSweep) = waiting.takeBatch()
+        if wantsSweep {
+            memory.wantsSweep = true
+            memory.wantsTagSweep = true
+            memory.wantsEntrySweep = true
+            memory.wantsDamageMarks = true
+            if memory.filterCursor == nil, database.filter?.isWhole == false { memory.filterCursor = .min }
+        }
+        return batch
     }
 
     /// Whether there is a reason to look at what the folder takes.

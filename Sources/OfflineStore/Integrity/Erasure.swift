@@ -6,7 +6,7 @@ extension StoreWriter {
     func eraseLog(_ connection: Connection) throws {
         guard memory.wantsErasure, !memory.wantsSweep, !memory.wantsTagSweep, !memory.wantsEntrySweep,
             !memory.isEvicting,
-            isIdle
+            waiting.isEmpty
         else { return }
         try checkpoint(connection, truncating: true)
         memory.wantsErasure = (try FileStatus(path: path + "-wal")?.size ?? 0) > 0
