@@ -107,6 +107,18 @@ final class DatabaseState: Sendable {
         Int64(bitPattern: seam?(octets) ?? sipHash.hash(octets, domain: domain.rawValue))
     }
 
+    /// Things in the order in which the index of keys has them: one transaction of some then changes few of its pages, and not nearly all.
+    func inIndexOrder<Item>(
+        _ items: some Collection<Item>,
+        _ domain: Domain,
+        key: (Item) -> [UInt8]
+    ) -> [Item] {
+        let items = Array(items)
+        var places = items.indices.map { (hash: hash(key(items[$0]), domain), index: $0) }
+        places.sort { $0.hash < $1.hash }
+        return places.map { items[$0.index] }
+    }
+
     /// The latest instant that anybody passed in: what "last used" says, since a lookup passes none.
     var latestInstant: Int64 { latest.load(ordering: .relaxed) }
 

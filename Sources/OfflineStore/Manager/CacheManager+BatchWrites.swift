@@ -31,7 +31,8 @@ extension CacheManager {
         guard let writer = database.writer else { throw core.readOnlyError }
         let coder = coder ?? self.coder
         let named = try values.map { (key: $0.key, name: try Self.octets(ofKey: $0.key), value: $0.value) }
-        try await core.write(named, to: database, through: writer) { item in
+        let ordered = database.state.inIndexOrder(named, .objectKey) { $0.name }
+        try await core.write(ordered, to: database, through: writer) { item in
             let (key, name, value) = item
             let entry = try entry(value, key: key, name: name, at: now, expiry, coder, database.state)
             if let whole = entry.whole(database.state) { return whole }
@@ -58,7 +59,8 @@ extension CacheManager {
         let now = now()
         let database = try core.database()
         guard let writer = database.writer else { throw core.readOnlyError }
-        try await core.write(responses, to: database, through: writer) { item in
+        let ordered = database.state.inIndexOrder(responses, .responseKey) { $0.key.bytes }
+        try await core.write(ordered, to: database, through: writer) { item in
             let draft = try draft(of: item.value, for: item.key, expiry, tags, at: now, database.state.limits)
             if let whole = draft.whole(isShown: false, database.state) { return whole }
             try await store(draft, database)
