@@ -1,0 +1,150 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import NIOCore
+
+/// The cache's request of a client's.
+extension GatewayService {
+    /// A request that is answered here.
+    struct Refused: Error {
+        var problem: Problem
+    }
+
+    func cacheRequest(
+        _ head: RequestHead,
+        _ inForce: ConfigurationInForce,
+        from client: GatewayClient,
+        content: BodyStream?,
+        _ sink: some ResponseSink
+    ) async throws -> CacheRequest {
+        var request = try cacheRequest(head, inForce, from: client, sink)
+        request.body = try await body(of: request.head, content, inForce.configuration, sink)
+        return request
+    }
+
+    /// The request without its content.
+    func cacheRequest(
+        _ head: RequestHead,
+        _ inForce: ConfigurationInForce,
+        from client: GatewayClient,
+        _ sink: some ResponseSink
+    ) throws -> CacheRequest {
+        guard head.target != "*" else { throw Refused(problem: .asterisk) }
+        let fields = try forwardedFields(head)
+        guard let choice = inForce.configuration.routes.choose(authority: head.authority, target: head.target) else {
+            throw Refused(problem: .noRoute(head.authority))
+        }
+        let isPreserving = choice.route.preservesHost && head.authority != nil
+        let origin = choice.route.origin
+        var request = CacheRequest(
+            head: HTTPRequest(
+                method: head.method,
+                scheme: origin.scheme,
+                authority: isPreserving ? head.authority : origin.authority,
+                path: choice.path,
+                headerFields: fields
+            )
+        )
+        if inForce.configuration.routes.areAmbiguous, let target = TargetURI(request: request.head),
+            inForce.configuration.routes.endpoint(for: target) != choice.route.endpoint
+        {
+            throw Refused(problem: .misdirected(head.authority))
+        }
+        request.head.headerFields.append(inForce.via(minorVersion: head.minorVersion))
+        ForwardedFields.appendClient(
+            client,
+            to: &request.head.headerFields,
+            behind: inForce.configuration.isTrusted(client.address) ? head.fields : [:]
+        )
+        // A host that is not in the key must not be in the response either, as a link say: it is only told where it is keyed.
+        if isPreserving, let authority = head.authority {
+            request.head.headerFields.append(HTTPField(name: .xForwardedHost, value: authority))
+        }
+        request.executor = sink.executor
+        request.onInformational = { interim in
+            sink.inform(
+                HTTPResponse(status: interim.status, headerFields: ForwardedFields.ofResponse(interim.headerFields))
+            )
+        }
+        return request
+    }
+
+    /// The fields that pass; `Max-Forwards` counts down. RFC 9110 §7.6.2
+    private func forwardedFields(_ head: RequestHead) throws -> HTTPFields {
+        var fields = ForwardedFields.ofRequest(head.fields)
+        guard head.method == .options || head.method == .trace, let text = fields[.maxForwards],
+            text.utf8.allSatisfy(\.isDigit), let count = Int(text)
+        else { return fields }
+        guard count > 0 else { throw Refused(problem: .lastForward) }
+        fields[.maxForwards] = String(count - 1)
+        return fields
+    }
+
+    private func body(
+        of request: HTTPRequest,
+        _ content: BodyStream?,
+        _ configuration: GatewayConfiguration,
+        _ sink: some ResponseSink
+    ) async throws -> RequestBody? {
+        guard let content else { return nil }
+        switch request.method.rawValue {
+        case "GET", "HEAD", "TRACE":
+            // RFC 9110 §9.3.1 gives it no meaning: an origin that reads it would answer for a key that does not tell.
+            sink.discardContent()
+            return nil
+        case "QUERY":
+            return try await content.limited(to: configuration.contentLimit).keyed(
+                upTo: configuration.keyedContentLimit
+            )
+        default:
+            if content.length == 0 { return .buffer(ByteBuffer()) }
+            let content = try content.limited(to: configuration.contentLimit)
+            // A rule may want it in the key; else it passes as it comes.
+            guard engine.mayKeyContent(of: request) else { return .stream(content) }
+            return try await content.keyed(upTo: configuration.keyedContentLimit)
+        }
+    }
+}
+
+extension Problem {
+    fileprivate static let lastForward = Problem(
+        code: "last-forward",
+        title: "The request may not be forwarded",
+        status: 501,
+        detail: "'Max-Forwards: 0' asks this gateway itself, which describes no resources of its own.",
+        outcome: CacheOutcome(detail: CacheOutcome.Detail("refused"))
+    )
+
+    /// - Parameter host: as the client names it.
+    fileprivate static func noRoute(_ host: String?) -> Problem {
+        Problem(
+            code: "no-route",
+            title: "No route leads there",
+            status: 404,
+            detail:
+                "No route of this gateway takes this path \(host.map { "on '\($0)'" } ?? "without a host"). Nothing was forwarded.",
+            outcome: CacheOutcome(detail: CacheOutcome.Detail("no-route"))
+        )
+    }
+
+    /// - Parameter host: as the client names it.
+    fileprivate static func misdirected(_ host: String?) -> Problem {
+        Problem(
+            code: "misdirected",
+            title: "The request is one of another route's",
+            status: 421,
+            detail:
+                "With its host\(host.map { " '\($0)'" } ?? "") preserved, this request cannot be told from one to another origin. "
+                + "Nothing was forwarded.",
+            outcome: CacheOutcome(detail: CacheOutcome.Detail("misdirected"))
+        )
+    }
+
+    fileprivate static let asterisk = Problem(
+        code: "asterisk",
+        title: "The target is the server itself",
+        status: 400,
+        detail: "'OPTIONS *' asks this gateway and no resource of the origin's. Ask for a path.",
+        outcome: CacheOutcome(detail: CacheOutcome.Detail("refused"))
+    )
+}
