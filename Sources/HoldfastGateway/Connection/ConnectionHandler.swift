@@ -18,14 +18,6 @@ final class ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// How the present answer's content is delimited.
-    private enum Delimiting {
-        case nothing
-        case length(rest: Int64)
-        case chunked
-        case close
-    }
-
     /// What a client owes.
     private enum Waiting {
         /// A request's first octet.
@@ -49,7 +41,8 @@ final class ConnectionHandler: ChannelInboundHandler {
     private lazy var client = GatewayClient(address: context?.remoteAddress?.ipAddress)
     private var task: Task<Void, Never>?
     private var request: RequestHead?
-    private var delimiting: Delimiting?
+    /// How the present answer's content is delimited; `nil` until it begins.
+    private var framing: AnswerFraming?
     private var content: EventLoopPromise<ByteBuffer?>?
     private var writability: EventLoopPromise<Void>?
     /// For what the client owes, and for what it does not take.
@@ -283,7 +276,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         stopWaiting()
         number += 1
         request = head
-        delimiting = nil
+        framing = nil
         let link = ExchangeLink(handler: self, number: number, eventLoop: context.eventLoop, executor: executor)
         let service = service
         let client = client
@@ -327,7 +320,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         stopWaiting()
         number += 1
         request = nil
-        delimiting = nil
+        framing = nil
         let answer = service.problem(for: refusal)
         start(answer.head, length: Int64(answer.body.readableBytes))
         _ = write(answer.body)
@@ -360,7 +353,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func inform(_ head: HTTPResponse) {
-        guard delimiting == nil, let request, request.minorVersion > 0, head.status.code != 101 else { return }
+        guard framing == nil, let request, request.minorVersion > 0, head.status.code != 101 else { return }
         var octets = ByteBuffer()
         octets.writeStatusLine(head.status)
         // RFC 9110 §8.6: no length in what has no content.
@@ -384,69 +377,26 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     /// Writes the content of an answer whose length was announced, and ends it.
     private func finish(with content: ByteBuffer) {
-        if case .length = delimiting, content.readableBytes > 0 { put(content) }
-        delimiting = .nothing
+        if let octets = try? framing?.octets(of: content) { put(octets) }
         holdBack()
         finish()
     }
 
     /// The octets of the present answer's head.
     private func announce(_ head: HTTPResponse, length: Int64?) -> ByteBuffer {
-        let minorVersion = request?.minorVersion ?? 1
-        let delimiting: Delimiting
-        // Of an answer without content it says what there would be. RFC 9110 §8.6
-        var writesLength = false
-        if request?.method == .head || head.status.code == 304 {
-            delimiting = .nothing
-            writesLength = true
-        } else if head.status.code == 204 {
-            delimiting = .nothing
-        } else if let length {
-            delimiting = .length(rest: length)
-        } else {
-            delimiting = minorVersion > 0 ? .chunked : .close
-        }
-        if case .close = delimiting { closesAfterAnswer = true }
-        let isKeptAlive = machine.isKeptAlive && !closesAfterAnswer
-        if !isKeptAlive { closesAfterAnswer = true }
-        self.delimiting = delimiting
-
-        var octets = ByteBuffer.forHead()
-        octets.writeStatusLine(head.status)
-        octets.writeFields(head.headerFields) { writesLength || $0 != "content-length" }
-        switch delimiting {
-        case .length(let rest): octets.writeField("Content-Length", String(rest))
-        case .chunked: octets.writeField("Transfer-Encoding", "chunked")
-        case .nothing, .close: break
-        }
-        if !isKeptAlive {
-            octets.writeField("Connection", "close")
-        } else if minorVersion == 0 {
-            octets.writeField("Connection", "keep-alive")
-        }
-        octets.writeEndOfHead()
-        return octets
+        let framing = AnswerFraming(head.status, to: request, length: length, isKeptAlive: machine.isKeptAlive)
+        self.framing = framing
+        return framing.octets(of: head)
     }
 
-    /// Set by the head of the present answer, which has announced it.
-    private var closesAfterAnswer = false
-
     /// - Returns: when more may be written; `nil` at once.
-    func write(_ octets: ByteBuffer) -> EventLoopFuture<Void>? {
-        switch delimiting {
-        case .nothing, nil:
-            return nil
-        case .length(let rest):
-            guard Int64(octets.readableBytes) <= rest else {
-                abort()
-                return context?.eventLoop.makeFailedFuture(CancellationError())
-            }
-            delimiting = .length(rest: rest - Int64(octets.readableBytes))
-            if octets.readableBytes > 0 { put(octets) }
-        case .chunked:
-            if octets.readableBytes > 0 { put(.chunk(octets)) }
-        case .close:
+    func write(_ content: ByteBuffer) -> EventLoopFuture<Void>? {
+        do throws(AnswerFraming.Overrun) {
+            guard let octets = try framing?.octets(of: content) else { return nil }
             put(octets)
+        } catch {
+            abort()
+            return context?.eventLoop.makeFailedFuture(CancellationError())
         }
         guard let context, !context.channel.isWritable else {
             flushSoon()
@@ -467,17 +417,13 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func finish() {
-        switch delimiting {
-        case .length(let rest) where rest > 0: return abort()
-        case .chunked: put(.lastChunk)
-        case .length, .nothing, .close, nil: break
-        }
+        if framing?.isComplete == false { return abort() }
+        if let end = framing?.end { put(end) }
+        let closes = framing?.closes ?? false
         task = nil
         request = nil
-        delimiting = nil
+        framing = nil
         number += 1
-        let closes = closesAfterAnswer
-        closesAfterAnswer = false
         content.take()?.fail(CancellationError())
         perform(machine.answered(keepingAlive: !closes))
     }
@@ -486,7 +432,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     func abort() {
         guard let context else { return }
         flush()
-        if case .close = delimiting {
+        if framing?.endsWithConnection == true {
             // Where the end of the connection is the end of the content, only a reset says that it is not.
             _ = (context.channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
         }

@@ -27,6 +27,8 @@ final class LoopBell: ChannelInboundHandler {
     static func hang(on eventLoop: any EventLoop, for executor: LoopExecutor) async throws -> any Channel {
         var ends: [CInt] = [-1, -1]
         guard pipe(&ends) == 0 else { throw IOError(errnoCode: errno, reason: "pipe") }
+        // Nothing that the process starts is to hold it.
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         do {
             return try await NIOPipeBootstrap(group: eventLoop)
                 .channelInitializer { channel in
