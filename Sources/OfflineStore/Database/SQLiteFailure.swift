@@ -84,6 +84,8 @@ struct SQLiteFailure: Error, CustomStringConvertible {
                 message: "The disk that holds '\(path)' is full. Free some space; the store goes on by itself.",
                 cause: self
             )
+        case SQLITE_CANTOPEN where SystemFailure.isOutOfDescriptors:
+            SystemFailure.outOfDescriptors(path, cause: self)
         case SQLITE_READONLY, SQLITE_PERM, SQLITE_CANTOPEN:
             StoreError(
                 code: .unwritable,

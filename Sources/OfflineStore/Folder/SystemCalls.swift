@@ -42,6 +42,7 @@ struct SystemFailure: Error, CustomStringConvertible {
                     "Cannot \(operation) '\(path)': the disk is full. Free some space; the store goes on by itself.",
                 cause: self
             )
+        case EMFILE, ENFILE: Self.outOfDescriptors(path, cause: self)
         default:
             StoreError(
                 code: .io,
@@ -49,6 +50,23 @@ struct SystemFailure: Error, CustomStringConvertible {
                 cause: self
             )
         }
+    }
+
+    static func outOfDescriptors(_ path: String, cause: any Error) -> StoreError {
+        StoreError(
+            code: .io,
+            message:
+                "Cannot open '\(path)': this process has as many files and connections open as it may. Raise its limit "
+                + "('ulimit -n', or 'LimitNOFILE' in its systemd unit), or have it do less at a time.",
+            cause: cause
+        )
+    }
+
+    /// Whether another file can be opened: SQLite does not tell why it could not open one.
+    static var isOutOfDescriptors: Bool {
+        let descriptor = open("/", O_RDONLY | O_CLOEXEC)
+        if descriptor >= 0 { close(descriptor) }
+        return descriptor < 0 && [EMFILE, ENFILE].contains(errno)
     }
 }
 
