@@ -61,6 +61,26 @@ import Testing
         try await store.close()
     }
 
+    /// In memory a use is noted once for many. What is used all the time stays also where much is evicted before it is used again.
+    @Test func whatIsUsedAllTheTimeOutlivesSeveralEvictionsInARow() async throws {
+        let store = try await openStore(folder.store, clock: clock, budget: 8 << 20)
+        try await store.setObject(String(repeating: "u", count: 20_000), forKey: "used")
+        for index in 0..<40 {
+            try await store.setObject(String(repeating: "o", count: 100_000), forKey: "old \(index)")
+            _ = try await store.object(String.self, forKey: "used")
+        }
+        try await store.settle()
+        #expect(try await store.entry(forObjectKey: "old 39") != nil)
+        let evictions = try await store.statistics().objects
+        for index in 0..<30 {
+            try await store.setObject(String(repeating: "n", count: 100_000), forKey: "new \(index)")
+        }
+        #expect(try await store.statistics().objects < evictions + 30)
+        #expect(try await store.entry(forObjectKey: "old 0") == nil)
+        #expect(try await store.entry(forObjectKey: "used") != nil)
+        try await store.close()
+    }
+
     @Test func theLeastRecentlyUsedGoesFirstAndPinnedStays() async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 8 << 20)
         try await store.setObject(String(repeating: "p", count: 100_000), forKey: "pinned")

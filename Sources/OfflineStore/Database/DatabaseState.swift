@@ -82,7 +82,6 @@ final class DatabaseState: Sendable {
         unfinished = SpaceReservation(limit: limits.unfinished)
         self.sipHash = sipHash
         self.seam = seam
-        recency = RecencyLog(last: row.recency)
         nextID = Atomic(row.nextID)
         usesTags = Atomic(row.hasTags)
         filter = isWriter ? KeyFilter(octets: limits.filter) : nil
@@ -90,6 +89,7 @@ final class DatabaseState: Sendable {
         memory =
             isWriter && limits.memory > 0
             ? MemoryTier(budget: limits.memory, bodyLimit: limits.residentBody, ring: ring) : nil
+        recency = RecencyLog(last: row.recency, isExact: memory == nil)
         responseFloor = Atomic(row.responseFloor)
         objectFloor = Atomic(row.objectFloor)
         responseRemoved = Atomic(row.responseRemoved)

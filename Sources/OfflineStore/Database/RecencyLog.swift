@@ -16,14 +16,21 @@ final class RecencyLog: Sendable {
         var last: Int64
         /// The last number of the period before this one.
         var periodStart = Int64.min
+        /// The last number when uses were taken last.
+        var takingEnd = Int64.min
     }
 
     private let state: Mutex<State>
     private let currentPeriod = Atomic<UInt32>(1)
+    /// Whether every use is noted, and not only the first in a period.
+    private let isExact: Bool
 
-    /// - Parameter last: the highest number on disk.
-    init(last: Int64) {
+    /// - Parameters:
+    ///   - last: the highest number on disk.
+    ///   - isExact: whether every use is noted: what is in memory is not, see ``period``.
+    init(last: Int64, isExact: Bool) {
         state = Mutex(State(last: last))
+        self.isExact = isExact
     }
 
     /// Goes up when uses are taken or forgotten, so that what is used all the time need not be noted each time: once in a period is enough.
@@ -60,12 +67,24 @@ final class RecencyLog: Sendable {
         }
     }
 
-    /// Takes the number of an entry's last use, if it was used lately.
+    /// Takes the number of an entry's last use, if it was used lately; ``endTaking()`` is to be called when all are taken.
+    ///
+    /// Where one use may stand for many, the last of them may be of this moment, and counts as if it were: what is used all the time would go with what was
+    /// stored when it was used first.
     func take(_ entryID: Int64) -> Int64? {
-        let last = state.withLock { $0.recent.removeValue(forKey: entryID) ?? $0.older.removeValue(forKey: entryID) }
-        // Its next use is to be noted again.
-        if last != nil { currentPeriod.wrappingAdd(1, ordering: .relaxed) }
-        return last
+        state.withLock { state in
+            guard let noted = state.recent.removeValue(forKey: entryID) ?? state.older.removeValue(forKey: entryID)
+            else { return nil }
+            if isExact || noted <= state.takingEnd { return noted }
+            state.last += 1
+            return state.last
+        }
+    }
+
+    /// Has the next use of what was taken noted again.
+    func endTaking() {
+        state.withLock { $0.takingEnd = $0.last }
+        currentPeriod.wrappingAdd(1, ordering: .relaxed)
     }
 
     /// An entry's use as far as it was noted.

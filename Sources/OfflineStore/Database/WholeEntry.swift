@@ -17,9 +17,9 @@ final class WholeEntry: Sendable {
     /// - Parameters:
     ///   - body: one that a transaction takes as a whole.
     ///   - residentLimit: octets of a body that memory keeps.
-    init(_ draft: EntryDraft, body: ByteBuffer, residentLimit: Int) {
+    init(_ draft: EntryDraft, body: ChunkRows.Octets, residentLimit: Int) {
         self.draft = draft
-        isResident = body.readableBytes <= residentLimit
+        isResident = body.count <= residentLimit
         chunks = ChunkRows(bodyID: draft.id, from: 0, body)
         bytes = Int(draft.size + Int64(draft.tags.count) * StoreLimits.tagLogOverhead)
     }

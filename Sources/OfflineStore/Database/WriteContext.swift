@@ -104,7 +104,7 @@ final class WriteContext {
     func insert(_ chunks: ChunkRows) throws {
         if chunks.count == 0 { return }
         let statement = try connection.prepare("INSERT INTO chunk (id, checksum, data) VALUES (?1, ?2, ?3)")
-        try chunks.octets.withUnsafeReadableBytes { octets in
+        try chunks.octets.withUnsafeBytes { octets in
             for index in 0..<chunks.count {
                 statement.bind(1, chunks.firstID + Int64(index))
                 statement.bind(2, Int64(bitPattern: chunks.checksum(index)))

@@ -29,13 +29,13 @@ extension CacheManager {
         let now = now()
         let database = try core.database()
         guard let writer = database.writer else { throw core.readOnlyError }
-        let coder = coder ?? self.coder
+        let encoding = Encoding(Value.self, coder ?? self.coder)
         let named = try values.map { (key: $0.key, name: try Self.octets(ofKey: $0.key), value: $0.value) }
         let ordered = database.state.inIndexOrder(named, .objectKey) { $0.name }
         try await core.write(ordered, to: database, through: writer) { item in
             let (key, name, value) = item
-            let entry = try entry(value, key: key, name: name, at: now, expiry, coder, database.state)
-            if let whole = entry.whole(database.state) { return whole }
+            let entry = try entry(value, key: key, name: name, at: now, expiry, encoding, database.state)
+            if let whole = entry.whole(isShown: false, database.state) { return whole }
             try await store(entry, key: key, database)
             return nil
         }

@@ -33,8 +33,20 @@ extension CacheManager {
         guard let writer = database.writer else { throw core.readOnlyError }
         let name = try Self.octets(ofKey: key)
         await writer.admit()
-        let entry = try entry(value, key: key, name: name, at: now, expiry, coder ?? self.coder, database.state)
+        let encoding = Encoding(Value.self, coder ?? self.coder)
+        let entry = try entry(value, key: key, name: name, at: now, expiry, encoding, database.state)
         try await store(entry, key: key, database)
+    }
+
+    /// How values of one type are encoded.
+    struct Encoding {
+        let coder: any ObjectCoder
+        let head: ObjectHead
+
+        init<Value>(_ type: Value.Type, _ coder: any ObjectCoder) {
+            self.coder = coder
+            head = ObjectHead(contentType: coder.contentType, typeName: "\(type)")
+        }
     }
 
     /// A value, encoded, as what is about to be stored.
@@ -44,17 +56,17 @@ extension CacheManager {
         name: [UInt8],
         at now: Timestamp,
         _ expiry: Expiry,
-        _ coder: any ObjectCoder,
+        _ encoding: Encoding,
         _ state: DatabaseState
     ) throws -> ObjectEntry {
         let octets: [UInt8]
         do {
-            octets = try coder.encode(value)
+            octets = try encoding.coder.encode(value)
         } catch {
             throw StoreError(
                 code: .notEncodable,
                 message:
-                    "The value of type '\(Value.self)' for the key '\(key)' cannot be encoded as \(coder.contentType). "
+                    "The value of type '\(Value.self)' for the key '\(key)' cannot be encoded as \(encoding.head.contentType). "
                     + "What was stored before is unchanged; see the cause.",
                 cause: error
             )
@@ -69,7 +81,7 @@ extension CacheManager {
         return ObjectEntry(
             key: name,
             keyHash: state.hash(name, .objectKey),
-            head: ObjectHead(contentType: coder.contentType, typeName: "\(Value.self)"),
+            head: encoding.head,
             octets: octets,
             storedAt: now,
             expiresAt: expiry.instant(storedAt: now)
@@ -79,7 +91,7 @@ extension CacheManager {
     /// Stores an object by itself.
     func store(_ entry: ObjectEntry, key: String, _ database: StoreDatabase) async throws {
         let state = database.state
-        if let whole = entry.whole(state) { return try await core.write(whole, to: database) }
+        if let whole = entry.whole(isShown: true, state) { return try await core.write(whole, to: database) }
         let room = state.limits.room(for: Int64(entry.octets.count))
         await state.unfinished.reserveInTurn(room)
         let body = BodyWriter(core: core, database: database, reserved: room) { "The object for the key '\(key)'" }

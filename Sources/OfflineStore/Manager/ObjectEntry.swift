@@ -48,10 +48,12 @@ struct ObjectEntry: Sendable {
     }
 
     /// The row with its body, where one transaction takes it; else `nil`.
-    func whole(_ state: DatabaseState) -> WholeEntry? {
+    ///
+    /// - Parameter isShown: readers see it before its commit. If not, and without a memory tier, nobody asks for what memory keeps.
+    func whole(isShown: Bool, _ state: DatabaseState) -> WholeEntry? {
         guard octets.count < state.limits.transaction else { return nil }
-        let limit = state.limits.residentBody
+        let limit = isShown || state.memory != nil ? state.limits.residentBody : -1
         let draft = draft(id: state.newID(), residentLimit: limit)
-        return WholeEntry(draft, body: ByteBuffer(bytes: octets), residentLimit: limit)
+        return WholeEntry(draft, body: .array(octets), residentLimit: limit)
     }
 }

@@ -88,7 +88,7 @@ final class BodyWriter: Sendable {
             }
             guard let step else { return }
             let bodyID = step.bodyID
-            let chunks = ChunkRows(bodyID: bodyID, from: Int(step.from) / StoreLimits.chunkLength, step.octets)
+            let chunks = ChunkRows(bodyID: bodyID, from: Int(step.from) / StoreLimits.chunkLength, .buffer(step.octets))
             do {
                 try takeRoom(for: step.from + Int64(limit))
                 let begun = try await core.write(to: database, bytes: limit) {
@@ -152,7 +152,7 @@ final class BodyWriter: Sendable {
         let leases = database.state.leases
         let bodyID = begun ?? database.state.newID()
         let ending = ending(bodyID, length, begun == nil ? rest : nil)
-        let chunks = ChunkRows(bodyID: bodyID, from: Int(written) / StoreLimits.chunkLength, rest)
+        let chunks = ChunkRows(bodyID: bodyID, from: Int(written) / StoreLimits.chunkLength, .buffer(rest))
         let shown = shown(ending.draft, ending.visibility)
         do {
             let finished = try await core.write(

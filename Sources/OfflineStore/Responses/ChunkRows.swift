@@ -2,24 +2,44 @@ import NIOCore
 
 /// Octets of a body as the rows they become: 64 KiB each, with checksums that are computed here, outside the writer's transaction.
 struct ChunkRows: Sendable {
+    /// As they came: copying them would take as long as writing some rows does.
+    enum Octets: Sendable {
+        case buffer(ByteBuffer)
+        case array([UInt8])
+
+        var count: Int {
+            switch self {
+            case .buffer(let buffer): buffer.readableBytes
+            case .array(let array): array.count
+            }
+        }
+
+        func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+            switch self {
+            case .buffer(let buffer): try buffer.withUnsafeReadableBytes(body)
+            case .array(let array): try array.withUnsafeBytes(body)
+            }
+        }
+    }
+
     let firstID: Int64
-    let octets: ByteBuffer
+    let octets: Octets
     let count: Int
     /// Most bodies are one chunk, whose checksum needs no list.
     private let firstChecksum: UInt64
     private let otherChecksums: [UInt64]
 
     /// - Parameter index: the first chunk's index in its body.
-    init(bodyID: Int64, from index: Int, _ octets: ByteBuffer) {
+    init(bodyID: Int64, from index: Int, _ octets: Octets) {
         let firstID = bodyID << 16 | Int64(index)
         func checksum(_ index: Int) -> UInt64 {
-            octets.withUnsafeReadableBytes {
+            octets.withUnsafeBytes {
                 XXHash64.hash(Self.chunk($0, index), seed: UInt64(bitPattern: firstID + Int64(index)))
             }
         }
         self.firstID = firstID
         self.octets = octets
-        count = (octets.readableBytes + StoreLimits.chunkLength - 1) / StoreLimits.chunkLength
+        count = (octets.count + StoreLimits.chunkLength - 1) / StoreLimits.chunkLength
         firstChecksum = count == 0 ? 0 : checksum(0)
         otherChecksums = count < 2 ? [] : (1..<count).map(checksum)
     }

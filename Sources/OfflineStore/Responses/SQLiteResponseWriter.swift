@@ -190,7 +190,7 @@ struct ResponseEntry: Sendable {
             isShown || state.memory != nil
             ? stored(id: id, length: length, whole: body, residentLimit: limit).1
             : draft(id: id, bodyID: id, bodyLength: length)
-        return WholeEntry(row, body: body, residentLimit: limit)
+        return WholeEntry(row, body: .buffer(body), residentLimit: limit)
     }
 
     /// The response as memory keeps it, when it is all there is under its key.
