@@ -92,6 +92,19 @@ struct HoldfastServeSettingsTests {
         }
     }
 
+    @Test(arguments: [12, 24, 40])
+    func tooFewOpenFilesAreToldOfBeforeAnythingIsMade(openFiles: Int) async throws {
+        try await TemporaryFolder.with { folder in
+            let store = folder.appendingPathComponent("store").path
+            let arguments = ["serve", "--origin", "http://127.0.0.1:1", "--listen", "127.0.0.1:0", "--store", store]
+            let outcome = try await Self.holdfast.run(arguments: arguments + ["--threads", "2"], openFiles: openFiles)
+            #expect(outcome.status == 1 && outcome.text == "", "\(outcome)")
+            #expect(outcome.error.contains("may have \(openFiles) files") && outcome.error.contains("at least 72"))
+            #expect(outcome.error.contains("'ulimit -n'") && outcome.error.contains("'--threads 2'"))
+            #expect(!FileManager.default.fileExists(atPath: store))
+        }
+    }
+
     @Test func theHelpNamesEveryVariable() async throws {
         let help = try await Self.holdfast.run("serve", "--help").text
         for name in ["CONFIG", "ORIGIN", "LISTEN", "STORE", "MODE", "THREADS"] {

@@ -51,12 +51,16 @@ struct Tool {
         try await run(arguments: arguments, output: output)
     }
 
+    /// - Parameter openFiles: so many files and connections it may have open at most.
     func run(
         arguments: [String],
         environment: [String: String] = [:],
-        output: FileHandle? = nil
+        output: FileHandle? = nil,
+        openFiles: Int? = nil
     ) async throws -> Outcome {
-        try await TemporaryFolder.with { folder in
+        let url = try url
+        let limited = openFiles.map { ["-c", #"ulimit -n "$0" && exec "$@""#, "\($0)", url.path] }
+        return try await TemporaryFolder.with { folder in
             let outputURL = folder.appendingPathComponent("output")
             let errorURL = folder.appendingPathComponent("error")
             // Files, not pipes: a process that writes much is never blocked by a test that does not read.
@@ -65,8 +69,8 @@ struct Tool {
             let errorFile = try FileHandle(forWritingTo: errorURL)
             let outputFile = try output ?? FileHandle(forWritingTo: outputURL)
             let process = try ChildProcess(
-                url,
-                arguments,
+                limited == nil ? url : URL(fileURLWithPath: "/bin/sh"),
+                (limited ?? []) + arguments,
                 environment: environment,
                 output: outputFile.fileDescriptor,
                 error: errorFile.fileDescriptor

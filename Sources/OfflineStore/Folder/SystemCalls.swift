@@ -62,11 +62,16 @@ struct SystemFailure: Error, CustomStringConvertible {
         )
     }
 
-    /// Whether another file can be opened: SQLite does not tell why it could not open one.
+    /// Whether a connection's files cannot all be opened: SQLite does not tell why it could not open one, and has closed the others by then.
     static var isOutOfDescriptors: Bool {
-        let descriptor = open("/", O_RDONLY | O_CLOEXEC)
-        if descriptor >= 0 { close(descriptor) }
-        return descriptor < 0 && [EMFILE, ENFILE].contains(errno)
+        var descriptors: [Int32] = []
+        defer { for descriptor in descriptors { close(descriptor) } }
+        for _ in 0..<4 {
+            let descriptor = open("/", O_RDONLY | O_CLOEXEC)
+            if descriptor < 0 { return [EMFILE, ENFILE].contains(errno) }
+            descriptors.append(descriptor)
+        }
+        return false
     }
 }
 

@@ -1,3 +1,4 @@
+import CommandLineSupport
 import Logging
 
 #if canImport(Glibc)
@@ -12,8 +13,11 @@ import Logging
 enum DescriptorLimit {
     /// Raises it as far as the system lets it, and says so where that is not enough.
     ///
-    /// - Parameter connections: of clients. Each may need one more to the origin, and the store has some.
-    static func raise(for connections: Int, _ logger: Logger) {
+    /// - Parameters:
+    ///   - connections: of clients. Each may need one more to the origin, and the store has some.
+    ///   - threads: each has some for its event loop, which ends the process where it cannot be made.
+    /// - Throws: ``CommandFailure`` where not even the gateway itself could be.
+    static func raise(for connections: Int, threads: Int, _ logger: Logger) throws {
         #if canImport(Glibc)
             let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         #else
@@ -27,6 +31,13 @@ enum DescriptorLimit {
         _ = setrlimit(resource, &limit)
         _ = getrlimit(resource, &limit)
         guard limit.rlim_cur < rlim_t(connections) else { return }
+        let least = rlim_t(48 + 12 * threads)
+        guard limit.rlim_cur >= least else {
+            throw CommandFailure(
+                "This process may have \(limit.rlim_cur) files and connections open; with '--threads \(threads)' the gateway needs at least \(least). "
+                    + "Raise the limit ('ulimit -n', or 'LimitNOFILE' in a systemd unit)."
+            )
+        }
         logger.warning(
             "Fewer connections than configured are possible; raise the limit of open files (ulimit -n, LimitNOFILE)",
             metadata: ["limits.connections": "\(connections)", "process.open_files": "\(limit.rlim_cur)"]

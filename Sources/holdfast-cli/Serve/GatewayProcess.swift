@@ -29,10 +29,9 @@ struct GatewayProcess: Sendable {
         _ settings: ServeSettings,
         _ named: NamedSettings,
         on group: any EventLoopGroup,
-        _ signals: UnixSignalsSequence
+        _ signals: UnixSignalsSequence,
+        _ logger: Logger
     ) async throws {
-        let logger = Logger.standardError
-        DescriptorLimit.raise(for: settings.gateway.maximumConnections, logger)
         let store = try await CacheManager.open(at: settings.store, configuration: settings.storage, logger: logger)
         let process: GatewayProcess
         do {
@@ -144,14 +143,5 @@ private struct Ending: Service {
         // It throws where the group was cancelled, and then there is as much to close.
         try? await gracefulShutdown()
         try await close()
-    }
-}
-
-extension Logger {
-    /// What an operator should know (an origin that went away or came back) and worse, to standard error.
-    fileprivate static var standardError: Logger {
-        var logger = Logger(label: "holdfast") { StreamLogHandler.standardError(label: $0) }
-        logger.logLevel = .notice
-        return logger
     }
 }

@@ -3,6 +3,7 @@ import CommandLineSupport
 import Foundation
 import Holdfast
 import HoldfastGateway
+import Logging
 import NIOCore
 import NIOPosix
 import UnixSignals
@@ -125,10 +126,13 @@ struct Serve: AsyncParsableCommand {
             throw CommandFailure(refusal.description)
         }
         let settings = try ConfigurationFile.reporting { try ServeSettings(named) }
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: settings.threads ?? System.coreCount)
+        let threads = settings.threads ?? System.coreCount
+        let logger = Logger.standardError
+        try DescriptorLimit.raise(for: settings.gateway.maximumConnections, threads: threads, logger)
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: threads)
         let outcome: Result<Void, any Error>
         do {
-            outcome = .success(try await GatewayProcess.run(settings, named, on: group, signals))
+            outcome = .success(try await GatewayProcess.run(settings, named, on: group, signals, logger))
         } catch {
             outcome = .failure(error)
         }
@@ -138,5 +142,14 @@ struct Serve: AsyncParsableCommand {
         } catch {
             throw CommandFailure("\(error)")
         }
+    }
+}
+
+extension Logger {
+    /// What an operator should know (an origin that went away or came back) and worse, to standard error.
+    fileprivate static var standardError: Logger {
+        var logger = Logger(label: "holdfast") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = .notice
+        return logger
     }
 }
