@@ -96,8 +96,12 @@ struct HoldfastServeSettingsTests {
     func tooFewOpenFilesAreToldOfBeforeAnythingIsMade(openFiles: Int) async throws {
         try await TemporaryFolder.with { folder in
             let store = folder.appendingPathComponent("store").path
-            let arguments = ["serve", "--origin", "http://127.0.0.1:1", "--listen", "127.0.0.1:0", "--store", store]
-            let outcome = try await Self.holdfast.run(arguments: arguments + ["--threads", "2"], openFiles: openFiles)
+            // Few connections need no more than the gateway itself does.
+            let file = folder.appendingPathComponent("holdfast.yaml")
+            let text = "version: 1\nstore: {path: '\(store)'}\nlimits: {connections: 10}\n"
+            try Data((text + "routes: [{origin: 'http://127.0.0.1:1'}]\n").utf8).write(to: file)
+            let arguments = ["serve", "--config", file.path, "--listen", "127.0.0.1:0", "--threads", "2"]
+            let outcome = try await Self.holdfast.run(arguments: arguments, openFiles: openFiles)
             #expect(outcome.status == 1 && outcome.text == "", "\(outcome)")
             #expect(outcome.error.contains("may have \(openFiles) files") && outcome.error.contains("at least 72"))
             #expect(outcome.error.contains("'ulimit -n'") && outcome.error.contains("'--threads 2'"))

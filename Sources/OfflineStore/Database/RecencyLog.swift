@@ -16,8 +16,6 @@ final class RecencyLog: Sendable {
         var last: Int64
         /// The last number of the period before this one.
         var periodStart = Int64.min
-        /// The last number when uses were taken last.
-        var takingEnd = Int64.min
     }
 
     private let state: Mutex<State>
@@ -69,13 +67,13 @@ final class RecencyLog: Sendable {
 
     /// Takes the number of an entry's last use, if it was used lately; ``endTaking()`` is to be called when all are taken.
     ///
-    /// Where one use may stand for many, the last of them may be of this moment, and counts as if it were: what is used all the time would go with what was
-    /// stored when it was used first.
+    /// Where one use may stand for many, nobody knows which was the last: it counts as if it were of this moment, once. Else what is used all the time would go
+    /// with what was stored when it was used first.
     func take(_ entryID: Int64) -> Int64? {
         state.withLock { state in
             guard let noted = state.recent.removeValue(forKey: entryID) ?? state.older.removeValue(forKey: entryID)
             else { return nil }
-            if isExact || noted <= state.takingEnd { return noted }
+            if isExact { return noted }
             state.last += 1
             return state.last
         }
@@ -83,7 +81,6 @@ final class RecencyLog: Sendable {
 
     /// Has the next use of what was taken noted again.
     func endTaking() {
-        state.withLock { $0.takingEnd = $0.last }
         currentPeriod.wrappingAdd(1, ordering: .relaxed)
     }
 

@@ -161,7 +161,7 @@ extension StoreWriter {
     func evict(_ excess: Int64, _ connection: Connection) throws -> Bool {
         var used: [(id: Int64, recency: Int64)] = []
         let count: Int
-        defer { if !used.isEmpty { database.recency.endTaking() } }
+        defer { database.recency.endTaking() }
         do {
             count = try evict(connection) {
                 let excess = min(excess, Self.evictionOctets)

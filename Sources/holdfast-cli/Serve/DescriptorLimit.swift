@@ -25,19 +25,19 @@ enum DescriptorLimit {
         #endif
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return }
-        let wanted = rlim_t(connections) * 2 + 256
+        let least = rlim_t(48 + 12 * threads)
+        let wanted = least + rlim_t(connections) * 2 + 256
         guard limit.rlim_cur < wanted else { return }
         limit.rlim_cur = min(wanted, limit.rlim_max)
         _ = setrlimit(resource, &limit)
         _ = getrlimit(resource, &limit)
-        guard limit.rlim_cur < rlim_t(connections) else { return }
-        let least = rlim_t(48 + 12 * threads)
         guard limit.rlim_cur >= least else {
             throw CommandFailure(
                 "This process may have \(limit.rlim_cur) files and connections open; with '--threads \(threads)' the gateway needs at least \(least). "
                     + "Raise the limit ('ulimit -n', or 'LimitNOFILE' in a systemd unit)."
             )
         }
+        guard limit.rlim_cur < rlim_t(connections) else { return }
         logger.warning(
             "Fewer connections than configured are possible; raise the limit of open files (ulimit -n, LimitNOFILE)",
             metadata: ["limits.connections": "\(connections)", "process.open_files": "\(limit.rlim_cur)"]
