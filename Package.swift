@@ -67,6 +67,11 @@ let package = Package(
     targets: [
         // zlib of the system, for content codings.
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"]), .yum(["zlib-devel"])]),
+        // What GRDBSQLite cannot say: functions with a variable number of arguments.
+        .systemLibrary(
+            name: "CSQLiteConfiguration",
+            providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"])]
+        ),
 
         // The modules, in the order of their dependencies: each imports only modules above it.
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
@@ -85,7 +90,9 @@ let package = Package(
         .target(
             name: "OfflineStore",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", grdb, grdbSQLite, httpTypes, nioCore, logging,
+                "CSQLiteConfiguration", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", grdb, grdbSQLite,
+                httpTypes,
+                nioCore, logging,
             ],
             swiftSettings: settings
         ),

@@ -41,6 +41,7 @@ let package = Package(
     ],
     targets: [
         // Links to the sources of the main package.
+        .systemLibrary(name: "CSQLiteConfiguration"),
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
         .target(
             name: "HTTPCache",
@@ -56,7 +57,9 @@ let package = Package(
         .target(
             name: "OfflineStore",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", grdb, grdbSQLite, httpTypes, nioCore, logging,
+                "CSQLiteConfiguration", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", grdb, grdbSQLite,
+                httpTypes,
+                nioCore, logging,
             ],
             swiftSettings: settings
         ),

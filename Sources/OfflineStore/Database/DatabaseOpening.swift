@@ -103,6 +103,7 @@ enum DatabaseOpening {
     }
 
     private static func configuration(label: String) -> GRDB.Configuration {
+        MemoryStatistics.endedIfUnused
         var configuration = GRDB.Configuration()
         configuration.label = label
         configuration.foreignKeysEnabled = false
