@@ -17,12 +17,9 @@ import NIOHTTP1
         if CommandLine.arguments.contains("serve") { return try await Server.run() }
         let isQuick = CommandLine.arguments.contains("--quick")
         if let port = argument("--port"), let name = argument("--only") {
-            return try await LayerBenchmark(
-                url: "http://127.0.0.1:\(port)",
-                folder: "/tmp/holdfast-layer-\(UUID().uuidString)",
-                requests: isQuick ? 200 : 5000,
-                rounds: isQuick ? 1 : 7
-            ).alone(name)
+            return try await inFolder { folder in
+                try await LayerBenchmark(port: port, folder: folder, isQuick: isQuick).alone(name)
+            }
         }
         let server = Process()
         server.executableURL = Bundle.main.executableURL
@@ -34,30 +31,49 @@ import NIOHTTP1
         // It ends with its input.
         defer { try? input.fileHandleForWriting.close() }
         let port = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self).split(separator: "\n")[0]
-        let benchmark = LayerBenchmark(
-            url: "http://127.0.0.1:\(port)",
-            folder: FileManager.default.temporaryDirectory.appending(path: "holdfast-layer-\(UUID().uuidString)").path,
-            requests: isQuick ? 200 : 5000,
-            rounds: isQuick ? 1 : 7
-        )
-        defer { try? FileManager.default.removeItem(atPath: benchmark.folder) }
-        if let name = argument("--only") { return try await benchmark.alone(name) }
-        let figures = try await benchmark.network() + benchmark.stored(memory: true) + benchmark.stored(memory: false)
+        try await inFolder { folder in
+            let benchmark = LayerBenchmark(port: String(port), folder: folder, isQuick: isQuick)
+            if let name = argument("--only") { return try await benchmark.alone(name) }
+            try await benchmark.compare(isCheck: CommandLine.arguments.contains("--check"))
+        }
+    }
+
+    /// Everything, in turn.
+    private func compare(isCheck: Bool) async throws {
+        let figures = try await network() + stored(memory: true) + stored(memory: false)
         print("| | µs | beside | µs | | limit |\n|---|--:|---|--:|--:|--:|")
         for figure in figures { print(figure.row) }
-        if CommandLine.arguments.contains("--check"), let missed = figures.first(where: \.isMissed) {
-            fatalError("'\(missed.name)' misses its limit.")
-        }
+        if isCheck, let missed = figures.first(where: \.isMissed) { throw Missed(name: missed.name) }
+    }
+
+    private struct Missed: Error, CustomStringConvertible {
+        let name: String
+        var description: String { "'\(name)' misses its limit." }
     }
 
     private static func argument(_ name: String) -> String? {
         CommandLine.arguments.firstIndex(of: name).flatMap { CommandLine.arguments.dropFirst($0 + 1).first }
     }
 
-    let url: String
-    let folder: String
-    let requests: Int
-    let rounds: Int
+    private let url: String
+    private let folder: String
+    private let requests: Int
+    private let rounds: Int
+
+    private init(port: String, folder: String, isQuick: Bool) {
+        url = "http://127.0.0.1:\(port)"
+        self.folder = folder
+        requests = isQuick ? 200 : 5000
+        rounds = isQuick ? 1 : 7
+    }
+
+    /// Runs something with a new folder, and removes that.
+    private static func inFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-layer-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        return try await body(folder.path)
+    }
 
     struct Figure {
         var name: String
@@ -81,7 +97,7 @@ import NIOHTTP1
         var store = CacheManager.Configuration()
         if !memory { store.memoryBudget = 0 }
         return try await CachingClient.open(
-            store: folder + name,
+            store: "\(folder)/\(name)",
             storeConfiguration: store,
             logger: Logger(label: "benchmark") { _ in SwiftLogNoOpLogHandler() }
         )
@@ -89,7 +105,7 @@ import NIOHTTP1
 
     /// One of the things that are measured, by itself.
     private func alone(_ name: String) async throws {
-        let client = try await open("-alone", memory: name != "disk")
+        let client = try await open("alone", memory: name != "disk")
         let plain = HTTPClient(eventLoopGroupProvider: .singleton)
         let decoder = JSONDecoder()
         func fetch(_ path: String, _ strategy: SingleValueStrategy) async throws {
@@ -122,7 +138,7 @@ import NIOHTTP1
 
     /// Processor time of a request that goes to the network, one after the other and eight at a time.
     private func network() async throws -> [Figure] {
-        let client = try await open("-network")
+        let client = try await open("network")
         let plain = HTTPClient(eventLoopGroupProvider: .singleton)
         let decoder = JSONDecoder()
         func ours(_ path: String) async throws {
@@ -172,7 +188,7 @@ import NIOHTTP1
 
     /// What a stored value costs the caller beyond decoding it.
     private func stored(memory: Bool) async throws -> [Figure] {
-        let name = memory ? "-memory" : "-disk"
+        let name = memory ? "memory" : "disk"
         let keys = min(requests, 1000)
         let client = try await open(name, memory: memory)
         let endpoints = (0..<keys).map { Get(baseURL: url, path: "/stored/\($0)") }
