@@ -6,7 +6,18 @@ import Testing
 @Suite struct MemoryStatisticsTests {
     @Test func aStoreEndsTheCountingOfMemory() async {
         await #expect(processExitsWith: .success) {
-            try await MemoryStatisticsTests.useStore()
+            try await MemoryStatisticsTests.use(try TemporaryFolder())
+            #expect(sqlite3_memory_highwater(0) == 0)
+        }
+    }
+
+    /// Its header is read before it is opened.
+    @Test func aStoreThatIsThereEndsItToo() async {
+        await #expect(processExitsWith: .success) {
+            let store = #filePath.split(separator: "/").dropLast(2).joined(separator: "/") + "/Fixtures/stores/schema-2"
+            let folder = try TemporaryFolder()
+            try copyFolder("/" + store, to: folder.store)
+            try await MemoryStatisticsTests.use(folder)
             #expect(sqlite3_memory_highwater(0) == 0)
         }
     }
@@ -14,13 +25,12 @@ import Testing
     @Test func whoCountedBeforeGoesOnCounting() async {
         await #expect(processExitsWith: .success) {
             try #require(sqlite3_initialize() == SQLITE_OK)
-            try await MemoryStatisticsTests.useStore()
+            try await MemoryStatisticsTests.use(try TemporaryFolder())
             #expect(sqlite3_memory_highwater(0) > 0)
         }
     }
 
-    private static func useStore() async throws {
-        let folder = try TemporaryFolder()
+    private static func use(_ folder: TemporaryFolder) async throws {
         let store = try await openStore(folder.store)
         try await store.setObject("value", forKey: "key")
         let object = try await store.object(String.self, forKey: "key")

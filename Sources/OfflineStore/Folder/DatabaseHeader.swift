@@ -51,6 +51,8 @@ enum DatabaseHeader: Equatable {
     private static func read(_ path: String) throws -> [UInt8]? {
         // What `errno` says of it, before SQLite says it in its own words.
         guard access(path, R_OK) == 0 else { throw SystemFailure("open", path) }
+        // An existing store's header is what a process reads first of SQLite.
+        MemoryStatistics.endedIfUnused
         var connection: OpaquePointer?
         defer { sqlite3_close(connection) }
         let opened = sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY, nil)
