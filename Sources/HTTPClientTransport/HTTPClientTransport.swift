@@ -92,13 +92,12 @@ public final class HTTPClientTransport: Transport {
         }
         // AsyncHTTPClient takes URLs through Foundation, which re-encodes some octets and loses paths that are no UTF-8. What is sent must be
         // what was keyed: a target that would not arrive as it stands is refused. What `TargetURI.init(_:)` lets pass, arrives.
-        guard (try? TargetURI(target.uri)) == target else {
+        guard target.isAsParsed else {
             throw TransportError(
                 code: .invalidRequest,
                 message: "The target '\(target.redacted)' cannot be sent as it stands. Percent-encode it, as UTF-8."
             )
         }
-        let origin = "\(target.scheme)://\(target.authority)"
         let lease = loops.take(for: target)
         defer { loops.give(back: lease) }
         let exchange = HTTPClientExchange(on: lease.loop)
@@ -109,15 +108,20 @@ public final class HTTPClientTransport: Transport {
                 client.execute(request: outgoing, delegate: $0, eventLoop: .delegate(on: lease.loop), logger: logger)
             }
         } catch {
-            throw TransportError(error, origin: origin)
+            throw TransportError(error, origin: target.origin)
         }
         let head = HTTPResponse(answer.head)
         if let content = answer.content { return TransportResponse(head: head, body: BodyStream(content)) }
         // Content-Length of an answer without content is about something else. RFC 9110 §8.6
         let isWithoutContent = request.head.method == .head || head.status.code == 204 || head.status.code == 304
         let length = isWithoutContent ? 0 : answer.head.headers["content-length"].first.flatMap { Int64($0) }
-        return TransportResponse(head: head, body: BodyStream(exchange, length: length, origin: origin))
+        return TransportResponse(head: head, body: BodyStream(exchange, length: length, origin: target.origin))
     }
+}
+
+extension TargetURI {
+    /// For messages; the rest of the URL may hold secrets.
+    fileprivate var origin: String { "\(scheme)://\(authority)" }
 }
 
 extension HTTPClient.Request {

@@ -21,7 +21,7 @@ final class LeastBusyLoops: Sendable {
     }
 
     func take(for target: TargetURI) -> Lease {
-        let first = Int(truncatingIfNeeded: target.authority.hashValue & 0xFFFF) % loops.count
+        let first = Int(truncatingIfNeeded: (target.host.hashValue &+ Int(target.port)) & 0xFFFF) % loops.count
         let index = busy.withLock { busy in
             var least = first
             for offset in 1..<max(busy.count, 2) {

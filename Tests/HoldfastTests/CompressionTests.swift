@@ -57,7 +57,7 @@ import Testing
 
     @Test func withoutACodingNothingIsCopied() throws {
         let content = ByteBuffer(string: Self.text)
-        let decoded = try content.decoded(codings: [:], upTo: 0, of: "test")
+        let decoded = try content.decoded(codings: [:], upTo: 0, of: MessageTarget("test"))
         let isSame = content.withUnsafeReadableBytes { first in
             decoded.withUnsafeReadableBytes { second in first.baseAddress == second.baseAddress }
         }
@@ -220,7 +220,7 @@ extension ByteBuffer {
     fileprivate func decoded(_ codings: [String], upTo limit: Int) throws -> ByteBuffer {
         var fields = HTTPFields()
         for coding in codings { fields.append(HTTPField(name: .contentEncoding, value: coding)) }
-        return try decoded(codings: fields, upTo: limit, of: "test")
+        return try decoded(codings: fields, upTo: limit, of: MessageTarget("test"))
     }
 }
 

@@ -15,7 +15,7 @@ import Testing
         empty: EmptyContent = .isMissing
     ) throws -> Value {
         try ContentDecoding(decoder: JSONDecoder(), envelope: nil, path: path, emptyContent: empty)
-            .decode(type, from: Data(text.utf8), status: .ok, target: "GET https://a.example/x")
+            .decode(type, from: Data(text.utf8), status: .ok, target: MessageTarget("GET https://a.example/x"))
     }
 
     @Test func bytesTextAndNothingAreTakenAsTheyAre() throws {

@@ -23,7 +23,7 @@ import Testing
         empty: EmptyContent = .isMissing
     ) throws -> Value {
         try ContentDecoding(decoder: JSONDecoder(), envelope: envelope, path: path, emptyContent: empty)
-            .decode(type, from: Data(json.utf8), status: .ok, target: "GET https://a.example/x")
+            .decode(type, from: Data(json.utf8), status: .ok, target: MessageTarget("GET https://a.example/x"))
     }
 
     private func failure<Value: Decodable>(
@@ -127,7 +127,7 @@ import Testing
     @Test func theCheckBeforeStoringAsksOnlyTheEnvelope() throws {
         func check(_ json: String, _ envelope: Envelope? = Envelope()) throws {
             try ContentDecoding(decoder: JSONDecoder(), envelope: envelope, path: "x", emptyContent: .isMissing)
-                .checkEnvelope(Data(json.utf8), status: .ok, target: "GET https://a.example/x")
+                .checkEnvelope(Data(json.utf8), status: .ok, target: MessageTarget("GET https://a.example/x"))
         }
         try check(#"{"code":0}"#)
         try check("")

@@ -68,7 +68,7 @@ import Testing
             emptyContent: .isMissing
         )
         func decode<Value: Decodable>(_ type: Value.Type, _ json: String) throws -> Value {
-            try decoding.decode(type, from: Data(json.utf8), status: .ok, target: "x")
+            try decoding.decode(type, from: Data(json.utf8), status: .ok, target: MessageTarget("x"))
         }
         #expect(try decode(RootModel<Detail>.self, #"{"code":0,"data":{"id":1}}"#).validate() == Detail(id: 1))
         #expect(try decode(Reply<Detail>.self, #"{"ok":true,"payload":{"id":1}}"#).validate() == Detail(id: 1))

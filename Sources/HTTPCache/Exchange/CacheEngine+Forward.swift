@@ -85,6 +85,17 @@ extension CacheEngine {
         return scopes
     }
 
+    /// The same, where an exchange may wait for a disk.
+    func recovering<Value: Sendable>(
+        _ operation: StaticString,
+        at place: ExchangePlace,
+        _ body: @escaping @Sendable () async throws -> Value
+    ) async -> Value? {
+        guard case .own(let executor) = place else { return await recovering(operation, body) }
+        await executor.readyToBlock()
+        return await recovering(operation, inPlace: true, body)
+    }
+
     /// Does something with the store; when that fails, the fact is counted and logged, and the exchange goes on without it.
     ///
     /// - Parameter isInPlace: the executor that the calling task prefers may be kept by it.

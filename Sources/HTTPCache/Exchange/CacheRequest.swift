@@ -50,10 +50,8 @@ public struct CacheRequest: Sendable {
     public var onInformational: (@Sendable (HTTPResponse) -> Void)?
     /// Nothing stored may answer or be validated, but the response is stored as ever: for a stored response that turned out damaged.
     package var ignoresStored = false
-    /// Where its exchange runs, and the fetch that it begins; `nil`: where the system runs tasks. What may wait for a disk runs elsewhere all the same.
-    package var executor: (any TaskExecutor)?
-    /// Whether ``executor`` serves nobody else, so that reading from a disk may keep it. What is written is so elsewhere all the same.
-    package var mayExecutorBlock = false
+    /// Where its exchange runs.
+    package var place = ExchangePlace.system
     /// It looks for the return of an origin that counts as away.
     package var isProbe = false
     /// What few requests have; see ``rare``.

@@ -116,8 +116,8 @@ extension Exchange {
                 BodyStream($0)
             }
         }
-        let isAway = request.executor != nil && !request.mayExecutorBlock
-        return await engine.recovering("openBody", inPlace: request.mayExecutorBlock) {
+        let isAway = request.place.isShared
+        return await engine.recovering("openBody", at: request.place) {
             let body = try await engine.store.openBody(of: stored, range: range)
             return isAway ? try await body?.begunAwayFromLoops() : body
         } ?? nil

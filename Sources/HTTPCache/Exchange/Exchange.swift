@@ -97,7 +97,7 @@ struct Exchange {
 
     private func lookup(_ key: CacheKey) async -> [StoredResponse]? {
         if let resident = engine.store.resident(key) { return resident }
-        return await engine.recovering("lookup", inPlace: request.mayExecutorBlock) {
+        return await engine.recovering("lookup", at: request.place) {
             try await engine.store.lookup(key)
         }
     }
@@ -146,7 +146,7 @@ struct Exchange {
             fence: fence,
             storedSuccess: stored
         )
-        fill.start(on: request.executor) { await fetcher.run($0, hasPlace: true) }
+        fill.start(on: request.place.executor) { await fetcher.run($0, hasPlace: true) }
     }
 
     // MARK: Fetching
@@ -167,7 +167,7 @@ struct Exchange {
         case .lead(let fill):
             // The answer ends the probing, and must not end itself with it.
             if request.isProbe { fill.keepGoing() }
-            fill.start(on: request.executor) { await fetcher.run($0) }
+            fill.start(on: request.place.executor) { await fetcher.run($0) }
             return try await answer(of: fill, fetcher, isCollapsed: false)
         case .joined(let fill):
             return try await answer(of: fill, fetcher, isCollapsed: true)
@@ -179,7 +179,7 @@ struct Exchange {
             throw ExchangeError.shutDown(request)
         }
         if request.isProbe { fill.keepGoing() }
-        fill.start(on: request.executor) { await fetcher.run($0) }
+        fill.start(on: request.place.executor) { await fetcher.run($0) }
         return try await answer(of: fill, fetcher, isCollapsed: false)
     }
 

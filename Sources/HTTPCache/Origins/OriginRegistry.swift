@@ -99,7 +99,7 @@ final class OriginRegistry: Sendable {
             if var probe {
                 // Interim responses to a probe are nobody's.
                 probe.onInformational = nil
-                probe.executor = nil
+                probe.place = .system
                 record.probe = probe
             }
             state.records[origin] = record

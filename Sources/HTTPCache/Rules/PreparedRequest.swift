@@ -93,7 +93,7 @@ package final class PreparedRequest: Sendable {
         var request = request
         request.head = head
         request.onInformational = nil
-        request.executor = nil
+        request.place = .system
         var original = original
         original?.head.headerFields.removeConditionsAndRanges()
         original?.onInformational = nil

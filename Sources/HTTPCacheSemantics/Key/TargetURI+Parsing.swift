@@ -14,6 +14,18 @@ extension TargetURI {
         }
     }
 
+    /// Whether ``init(_:)`` takes ``uri`` and changes nothing of it.
+    package var isAsParsed: Bool {
+        var (path, query) = (path, query)
+        let isPathAsParsed = path.withUTF8 {
+            $0.first == UInt8(ascii: "/") && Self.isEncoded($0[...], allowed: \.isPathOctet)
+        }
+        guard isPathAsParsed, Self.isDecodable(path) else { return false }
+        guard query?.withUTF8({ Self.isEncoded($0[...], allowed: \.isQueryOctet) }) ?? true else { return false }
+        // Scheme, port and what stands between the parts are 16 octets at most.
+        return 16 + host.utf8.count + path.utf8.count + (query?.utf8.count ?? 0) <= Self.maximumLength
+    }
+
     /// What is wrong, before the message is made.
     struct Refusal: Error {
         var code: TargetURIError.Code
@@ -79,26 +91,36 @@ extension TargetURI {
         return nil
     }
 
+    /// Whether a valid escape begins there.
+    private static func isEscape(_ octets: Slice<UnsafeBufferPointer<UInt8>>, at index: Int) -> Bool {
+        octets[index] == UInt8(ascii: "%") && octets.endIndex - index > 2 && octets[index + 1].isHexDigit
+            && octets[index + 2].isHexDigit
+    }
+
+    /// Whether ``encoded(_:allowed:)`` changes nothing.
+    private static func isEncoded(_ octets: Slice<UnsafeBufferPointer<UInt8>>, allowed: (UInt8) -> Bool) -> Bool {
+        for index in octets.startIndex..<octets.endIndex where !allowed(octets[index]) && !isEscape(octets, at: index) {
+            return false
+        }
+        return true
+    }
+
     /// Percent-encodes what is not allowed; valid escapes stay as they are, in whatever case they came.
     private static func encoded(
         _ octets: Slice<UnsafeBufferPointer<UInt8>>,
         allowed: (UInt8) -> Bool
     ) -> String {
         // Nearly every URI needs no change: look first, so that those cost one copy.
-        func isEscape(at index: Int) -> Bool {
-            octets[index] == UInt8(ascii: "%") && octets.endIndex - index > 2 && octets[index + 1].isHexDigit
-                && octets[index + 2].isHexDigit
-        }
         // A range of integers: `indices` of a slice are not specialised, and cost more than the parsing.
         let indices = octets.startIndex..<octets.endIndex
         var extra = 0
-        for index in indices where !allowed(octets[index]) && !isEscape(at: index) { extra += 2 }
+        for index in indices where !allowed(octets[index]) && !isEscape(octets, at: index) { extra += 2 }
         if extra == 0 { return String(decoding: octets, as: UTF8.self) }
         return String(unsafeUninitializedCapacity: octets.count + extra) { buffer in
             var written = 0
             for index in indices {
                 let octet = octets[index]
-                if allowed(octet) || isEscape(at: index) {
+                if allowed(octet) || isEscape(octets, at: index) {
                     buffer[written] = octet
                     written += 1
                 } else {

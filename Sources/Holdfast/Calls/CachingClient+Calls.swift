@@ -71,14 +71,21 @@ extension CachingClient {
         call.number = call.number ?? nextNumber()
         // What is wrong with the request is said below.
         if let known = try? recalled(call, strategy) { return known }
-        // From here on no caller's actor is kept busy, and none is gone back to before there is a value.
-        let lane = CallLane()
+        // From here on no caller's actor is kept busy for longer than it takes to send a request, and none is gone back to before there is a value.
+        let lane = lane(for: call)
         call.lane = lane
         return try await withTaskExecutorPreference(lane) { [call] in
             try await within(call.options.timeout ?? call.endpoint.timeout, of: call) {
                 try await self.deliverUnlimited(call, strategy)
             }
         }
+    }
+
+    /// A call begins on its caller's thread where all that is done before it waits is the library's own, and short; and where it is the call's own task that comes to the lane first.
+    private func lane(for call: Call<some Sendable>) -> CallLane {
+        let isLimited = (call.options.timeout ?? call.endpoint.timeout) != nil
+        let isShort = plugins.isEmpty && call.options.plugins.isEmpty && call.endpoint.task.isWithoutContent
+        return CallLane(startsHere: isShort && !isLimited)
     }
 
     @concurrent
@@ -164,7 +171,7 @@ extension CachingClient {
     /// The network's value; marked unchanged where it is the stored one, which is then not made again.
     func network<Value: Sendable>(_ call: Call<Value>, after stored: Delivery<Value>?) async throws -> Delivery<Value> {
         var call = call
-        let lane = CallLane()
+        let lane = lane(for: call)
         call.lane = lane
         return try await withTaskExecutorPreference(lane) { [call] in
             try await within(call.options.timeout ?? call.endpoint.timeout, of: call) {

@@ -1,26 +1,85 @@
 import Dispatch
+import HTTPCache
 import Synchronization
 
 /// Runs what belongs to one call on one thread of the pool for as long as there is something to run, so that handing over from one of its tasks to another wakes no other thread.
 ///
-/// A call has its own task and that of its fetch, and one of them always waits for the other.
-final class CallLane: TaskExecutor {
+/// A call has its own task and that of its fetch, and one of them always waits for the other. Up to where they wait for the network for the first time, what they do takes some microseconds:
+/// less than it costs to wake a thread. A lane may therefore begin on the thread that makes the call, which goes on when both of them wait, or as soon as one of them
+/// is about to wait for a disk (``readyToBlock()``).
+final class CallLane: BlockingExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
+        /// A thread runs the jobs, or will.
         var isRunning = false
+        /// How many more jobs may run on the thread of the caller.
+        var jobsHere: Int
+        /// It runs there now.
+        var isHere = false
+        /// Goes on as soon as no caller's thread is kept any more.
+        var leaving: UnsafeContinuation<Void, Never>?
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
+
+    /// - Parameter startsHere: whether it begins on the caller's thread: for calls that run nobody's code that may take long, before they wait.
+    ///   The first to come to such a lane must be a task that leaves another executor for it, and is suspended therefore: what is run within a task that runs (a child that it makes, say) ruins
+    ///   the runtime's account of what both have access to.
+    init(startsHere: Bool) {
+        // The call's own, and its fetch's.
+        state = Mutex(State(jobsHere: startsHere ? 2 : 0))
+    }
 
     func enqueue(_ job: consuming ExecutorJob) {
         let priority = job.priority
         let job = UnownedJob(job)
-        let isIdle = state.withLock { state in
+        let (isIdle, startsHere) = state.withLock { state in
             state.jobs.append(job)
             defer { state.isRunning = true }
-            return !state.isRunning
+            guard !state.isRunning, state.jobsHere > 0 else { return (!state.isRunning, false) }
+            state.isHere = true
+            return (false, true)
         }
+        if startsHere { return runHere(then: priority) }
         if isIdle { DispatchQueue.global(qos: priority.qualityOfService).async { self.run() } }
+    }
+
+    func readyToBlock() async {
+        guard state.withLock({ $0.isHere }) else { return }
+        await withUnsafeContinuation { continuation in
+            let isHere = state.withLock { state in
+                if state.isHere { state.leaving = continuation }
+                return state.isHere
+            }
+            if !isHere { continuation.resume() }
+        }
+    }
+
+    private func runHere(then priority: JobPriority) {
+        // The runtime does not hold who it gives a job to; the call does, and may end on another thread while this one is still here.
+        let held = Unmanaged.passRetained(self)
+        defer { held.release() }
+        let executor = asUnownedTaskExecutor()
+        while let job = nextHere() { job.runSynchronously(on: executor) }
+        let (leaving, isLeft) = state.withLock { state in
+            (state.isHere, state.jobsHere) = (false, 0)
+            let leaving = state.leaving.take()
+            state.isRunning = leaving != nil || !state.jobs.isEmpty
+            return (leaving, state.isRunning)
+        }
+        guard isLeft else { return }
+        DispatchQueue.global(qos: priority.qualityOfService).async {
+            leaving?.resume()
+            self.run()
+        }
+    }
+
+    private func nextHere() -> UnownedJob? {
+        state.withLock { state in
+            guard state.jobsHere > 0, state.leaving == nil, !state.jobs.isEmpty else { return nil }
+            state.jobsHere -= 1
+            return state.jobs.removeFirst()
+        }
     }
 
     private func run() {

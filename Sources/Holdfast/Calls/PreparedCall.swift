@@ -9,7 +9,7 @@ struct PreparedCall: Sendable {
     var reading: ContentReading
 
     /// The target for messages, secrets redacted.
-    var target: String { reading.target }
+    var target: String { reading.target.description }
 }
 
 extension CachingClient {
@@ -74,8 +74,7 @@ extension CachingClient {
         // What changes something is neither answered from the store nor joined to another's request.
         if !call.usesStore || endpoint.isMutation { request.storage = .never }
         request.reuseWithin = options.reuseWithin
-        request.executor = call.lane
-        request.mayExecutorBlock = true
+        if let lane = call.lane { request.place = .own(lane) }
         let context = CallContext(
             info: info,
             observers: plugins.observing,
@@ -131,7 +130,7 @@ extension CachingClient {
             info: info,
             // A decoder of one call is not known again, and what plugins do may differ each time.
             identity: options.decoder == nil && processors.isEmpty ? identities.identity(of: decoding) : nil,
-            requestHead: head,
+            target: MessageTarget(head, hiding: info.secrets),
             onProgress: options.onProgress
         )
     }

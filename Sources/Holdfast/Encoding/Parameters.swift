@@ -22,7 +22,8 @@ public struct Parameters: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 
     /// Both; of a name in both, `other`'s value.
     public func merging(_ other: Parameters) -> Parameters {
-        Parameters(values.merging(other.values) { $1 })
+        if other.values.isEmpty { return self }
+        return Parameters(values.merging(other.values) { $1 })
     }
 
     /// In the order in which they are written: by the UTF-8 octets of their names.

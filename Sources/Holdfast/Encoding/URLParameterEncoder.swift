@@ -81,6 +81,7 @@ public struct URLParameterEncoder: ParameterEncoder, Hashable {
     /// - Throws: ``HoldfastError`` with code `encodingFailed`: a number that is not finite, an array or object in an array whose elements are joined by commas, a nested name that
     ///   holds brackets or dots where these write the nesting.
     public func query(_ parameters: Parameters) throws -> String {
+        if parameters.values.isEmpty { return "" }
         var pairs: [String] = []
         for (name, value) in parameters.sorted { try append(value, as: escaped(name), to: &pairs) }
         return pairs.joined(separator: "&")

@@ -137,8 +137,9 @@ extension String {
     /// This path with another below it: exactly one slash between them.
     fileprivate func joinedPath(_ other: some StringProtocol) -> String {
         if other.isEmpty { return self }
-        let left = hasSuffix("/") ? String(dropLast()) : self
-        return other.hasPrefix("/") ? left + other : left + "/" + other
+        let slash = UInt8(ascii: "/")
+        let left = utf8.last == slash ? String(self[..<utf8.index(before: utf8.endIndex)]) : self
+        return other.utf8.first == slash ? left + other : left + "/" + other
     }
 }
 

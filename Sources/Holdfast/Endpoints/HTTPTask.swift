@@ -70,6 +70,16 @@ public enum ParameterDestination: Sendable, Hashable {
 }
 
 extension HTTPTask {
+    /// Whether there is nothing to encode but a query, whatever the method.
+    var isWithoutContent: Bool {
+        switch self {
+        case .plain, .download: true
+        case .parameters(_, let body, _, _, _): body == nil
+        case .urlEncoded(_, _, let destination): destination == .query
+        case .encodable, .data, .file, .multipart, .graphQL: false
+        }
+    }
+
     /// The method of an endpoint that names none: POST where there is content (RFC 9110 §9.3.1 gives that of a GET no meaning), otherwise GET.
     var impliedMethod: HTTPRequest.Method {
         switch self {

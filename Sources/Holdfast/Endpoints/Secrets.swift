@@ -18,7 +18,9 @@ public struct Secrets: Sendable, Hashable {
 
     /// Those of both.
     public func union(_ other: Secrets) -> Secrets {
-        Secrets(parameters: parameters.union(other.parameters), fields: fields.union(other.fields))
+        if other.isEmpty { return self }
+        return isEmpty
+            ? other : Secrets(parameters: parameters.union(other.parameters), fields: fields.union(other.fields))
     }
 
     /// Whether there are none.

@@ -12,6 +12,8 @@ struct PluginList: Sendable {
         processing = plugins.compactMap { $0 as? any ProcessingPlugin }
     }
 
+    var isEmpty: Bool { preparing.isEmpty && observing.isEmpty && recovering.isEmpty && processing.isEmpty }
+
     /// These and, after them, a call's own.
     func and(_ plugins: [any Plugin]) -> PluginList {
         guard !plugins.isEmpty else { return self }

@@ -9,7 +9,7 @@ extension ByteBuffer {
     ///   - limit: octets that are made at most, by each of the codings.
     ///   - target: what was asked for, for messages.
     /// - Throws: ``HoldfastError`` with code `bodyTooLarge`, or `decodingFailed`: a coding that is not known, content that ends too early or is damaged.
-    func decoded(codings fields: HTTPFields, upTo limit: Int, of target: String) throws -> ByteBuffer {
+    func decoded(codings fields: HTTPFields, upTo limit: Int, of target: MessageTarget) throws -> ByteBuffer {
         guard fields.contains(.contentEncoding), readableBytes > 0 else { return self }
         var content = self
         for coding in try ContentCoding.list(fields, of: target).reversed() {
@@ -24,7 +24,7 @@ extension ByteBuffer {
 }
 
 extension HoldfastError {
-    fileprivate init(_ failure: Inflating.Failure, coding: String, limit: Int, target: String) {
+    fileprivate init(_ failure: Inflating.Failure, coding: String, limit: Int, target: MessageTarget) {
         switch failure {
         case .tooLarge:
             self.init(

@@ -21,9 +21,9 @@ public struct Content: Sendable {
     public let data: Data
     private let decoding: ContentDecoding
     private let status: HTTPResponse.Status
-    private let target: String
+    private let target: MessageTarget
 
-    init(_ data: Data, decoding: ContentDecoding, status: HTTPResponse.Status, target: String) {
+    init(_ data: Data, decoding: ContentDecoding, status: HTTPResponse.Status, target: MessageTarget) {
         self.data = data
         self.decoding = decoding
         self.status = status
@@ -46,7 +46,7 @@ public struct Content: Sendable {
             path: ValuePath(),
             emptyContent: .isMissing
         )
-        self.init(data, decoding: decoding, status: .ok, target: "content")
+        self.init(data, decoding: decoding, status: .ok, target: MessageTarget("content"))
     }
 
     /// The value at a path.

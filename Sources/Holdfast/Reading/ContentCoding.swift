@@ -16,7 +16,7 @@ enum ContentCoding: Sendable, Hashable {
     /// The codings of `Content-Encoding`, in the order in which they were applied; `identity` is none.
     ///
     /// - Throws: ``HoldfastError`` with code `decodingFailed`, for a coding that is not known, or too many of them.
-    static func list(_ fields: HTTPFields, of target: String) throws -> [ContentCoding] {
+    static func list(_ fields: HTTPFields, of target: MessageTarget) throws -> [ContentCoding] {
         var codings: [ContentCoding] = []
         for member in fields[values: .contentEncoding].joined(separator: ",").split(separator: ",") {
             let name = member.trimmed.lowercased()

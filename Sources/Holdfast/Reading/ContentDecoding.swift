@@ -23,7 +23,7 @@ struct ContentDecoding: Sendable {
         _ type: Value.Type,
         from data: Data,
         status: HTTPResponse.Status,
-        target: String
+        target: MessageTarget
     ) throws -> Value {
         if type == Data.self, let value = data as? Value { return value }
         if type == Content.self,
@@ -54,7 +54,7 @@ struct ContentDecoding: Sendable {
     /// Whether the envelope, where there is one, says success. Content that is no envelope where one is expected is an error too; no content is none.
     ///
     /// - Throws: ``HoldfastError`` with code `envelope` or `decodingFailed`.
-    func checkEnvelope(_ data: Data, status: HTTPResponse.Status, target: String) throws {
+    func checkEnvelope(_ data: Data, status: HTTPResponse.Status, target: MessageTarget) throws {
         guard let envelope, !data.isEmpty else { return }
         let answer = Answer(data: data, status: status, target: target)
         let result: EnvelopeResult
@@ -80,7 +80,7 @@ extension ContentDecoding {
     struct Answer {
         var data: Data
         var status: HTTPResponse.Status
-        var target: String
+        var target: MessageTarget
     }
 
     private func located<Value: Decodable>(_ type: Value.Type, in answer: Answer) throws -> Value {

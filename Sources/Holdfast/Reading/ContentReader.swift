@@ -25,7 +25,7 @@ final class ContentReader {
         self.reading = reading
     }
 
-    var target: String { reading.target }
+    var target: MessageTarget { reading.target }
     /// The content for errors: as it came, or decompressed where it has been.
     var octets: [UInt8] { processed.map { Array($0.data) } ?? Array(bytes.readableBytesView) }
 
@@ -58,7 +58,7 @@ final class ContentReader {
     func look() throws {
         let content = try content()
         guard reading.acceptedStatuses.contains(content.head.status) else {
-            throw HoldfastError(refused: content.head.status, target: target, body: Array(content.data))
+            throw HoldfastError(refused: content.head.status, target: target.description, body: Array(content.data))
         }
         for check in reading.checks { try step("A validation") { try check(content) } }
     }

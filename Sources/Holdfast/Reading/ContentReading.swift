@@ -3,21 +3,42 @@ import HTTPTypes
 import NIOCore
 
 /// How the content of one call's responses is read: which statuses are a success, what looks at it, and how it becomes a value.
-struct ContentReading: Sendable {
-    var decoding: ContentDecoding
-    var acceptedStatuses: AcceptedStatuses
-    var maximumBodyBytes: Int
-    var checks: [@Sendable (ResponseContent) throws -> Void]
-    var processors: [any ProcessingPlugin]
-    var info: CallInfo
+///
+/// A class, because it is handed on many times and holds much.
+final class ContentReading: Sendable {
+    let decoding: ContentDecoding
+    let acceptedStatuses: AcceptedStatuses
+    let maximumBodyBytes: Int
+    let checks: [@Sendable (ResponseContent) throws -> Void]
+    let processors: [any ProcessingPlugin]
+    let info: CallInfo
     /// Whose decoding it is: what it made of a stored response is kept for the same decoding alone. `nil`: it is not kept.
-    var identity: DecodingIdentity?
-    var requestHead: HTTPRequest
+    let identity: DecodingIdentity?
+    let target: MessageTarget
     /// Hears of what comes over the wire.
-    var onProgress: TransferProgress.Handler?
+    let onProgress: TransferProgress.Handler?
 
-    /// The target for messages, secrets redacted. Made when it is asked for: most calls have nothing to say.
-    var target: String { SecretRedaction(info.secrets).target(of: requestHead) }
+    init(
+        decoding: ContentDecoding,
+        acceptedStatuses: AcceptedStatuses,
+        maximumBodyBytes: Int,
+        checks: [@Sendable (ResponseContent) throws -> Void],
+        processors: [any ProcessingPlugin],
+        info: CallInfo,
+        identity: DecodingIdentity?,
+        target: MessageTarget,
+        onProgress: TransferProgress.Handler?
+    ) {
+        self.decoding = decoding
+        self.acceptedStatuses = acceptedStatuses
+        self.maximumBodyBytes = maximumBodyBytes
+        self.checks = checks
+        self.processors = processors
+        self.info = info
+        self.identity = identity
+        self.target = target
+        self.onProgress = onProgress
+    }
 
     private static let errorBodyLimit = 1 << 20
 
@@ -91,7 +112,7 @@ struct ContentReading: Sendable {
         }
         return HoldfastError(
             refused: response.head.status,
-            target: target,
+            target: target.description,
             body: (content ?? body).map { Array($0.readableBytesView) }
         )
     }
@@ -103,7 +124,7 @@ struct ContentReading: Sendable {
         guard !checks.isEmpty || decoding.envelope != nil || judge != nil || !acceptedStatuses.acceptsSuccess else {
             return nil
         }
-        return ContentCheck(maximumBytes: maximumBodyBytes) { head, bytes in
+        return ContentCheck(maximumBytes: maximumBodyBytes) { [self] head, bytes in
             let reader = ContentReader(head: head, bytes: bytes, kept: nil, reading: self)
             try reader.look()
             let content = try reader.content()

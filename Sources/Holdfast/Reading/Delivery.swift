@@ -31,7 +31,7 @@ struct Delivery<Value: Sendable>: Sendable {
     }
 
     private func plain() throws -> ByteBuffer {
-        try bytes.decoded(codings: codings, upTo: limit, of: "a value")
+        try bytes.decoded(codings: codings, upTo: limit, of: MessageTarget("a value"))
     }
 }
 

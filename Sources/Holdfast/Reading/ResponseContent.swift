@@ -13,7 +13,7 @@ public struct ResponseContent: Sendable {
     /// The content.
     public var data: Data
     let decoding: ContentDecoding
-    let target: String
+    let target: MessageTarget
 
     /// The content as a value: of the envelope's model, at the endpoint's path.
     ///

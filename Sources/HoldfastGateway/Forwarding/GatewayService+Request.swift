@@ -60,7 +60,7 @@ extension GatewayService {
         if isPreserving, let authority = head.authority {
             request.head.headerFields.append(HTTPField(name: .xForwardedHost, value: authority))
         }
-        request.executor = sink.executor
+        request.place = .shared(sink.executor)
         request.onInformational = { interim in
             sink.inform(
                 HTTPResponse(status: interim.status, headerFields: ForwardedFields.ofResponse(interim.headerFields))

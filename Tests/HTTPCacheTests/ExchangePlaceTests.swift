@@ -1,0 +1,39 @@
+import Dispatch
+import HTTPCacheSemantics
+import HTTPTypes
+import HoldfastTesting
+import NIOCore
+import Testing
+
+@testable import HTTPCache
+
+@Suite(.timeLimit(.minutes(1))) struct ExchangePlaceTests {
+    /// A store that fails until the executor is asked. Mutant: a lookup that does not ask.
+    @Test func anExecutorOfItsOwnIsAskedBeforeADiskIsWaitedFor() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(EngineFixture.url, .fresh("feed"))
+        _ = try await fixture.get()
+        fixture.store.fail([.lookup, .openBody])
+        var request = try fixture.request()
+        request.preference = .storedOnly
+        request.place = .own(OneThread { fixture.store.recover() })
+        let response = try await fixture.engine.respond(to: request)
+        let text = try await String(buffer: response.body.collect(upTo: 100))
+        #expect(response.source == .store && text == "feed")
+        #expect(fixture.store.failures.isEmpty)
+    }
+
+    private final class OneThread: BlockingExecutor {
+        private let queue = DispatchQueue(label: "one thread")
+        private let getReady: @Sendable () -> Void
+
+        init(_ getReady: @escaping @Sendable () -> Void) { self.getReady = getReady }
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        }
+
+        func readyToBlock() async { getReady() }
+    }
+}
