@@ -114,4 +114,21 @@ struct TargetURITests {
         #expect(TargetURI(request: HTTPRequest(method: .get, scheme: "http", authority: "u@a", path: "/")) == nil)
         #expect(TargetURI(request: HTTPRequest(method: .get, scheme: "http", authority: "a:0", path: "/")) == nil)
     }
+
+    /// What may be sent through a client that parses again: asked without parsing. Mutants: an escape that is none, a path without its slash, no look at the query.
+    @Test func whetherParsingChangesItIsToldWithoutParsing() {
+        let pieces = [
+            "", "a", "/", "?", "%", "%4", "%41", "%zz", "%FF", "%00", "%C3%A9", "|", "[", "\"", "&=", "~", ":",
+        ]
+        let paths = pieces.flatMap { first in pieces.flatMap { second in pieces.map { "/\(first)\(second)\($0)" } } }
+        var counts = [true: 0, false: 0]
+        for path in paths {
+            let head = HTTPRequest(method: .get, scheme: "https", authority: "a.example:8443", path: path)
+            guard let target = TargetURI(request: head) else { continue }
+            let isAsParsed = (try? TargetURI(target.uri)) == target
+            counts[isAsParsed, default: 0] += 1
+            #expect(target.isAsParsed == isAsParsed, "\(path)")
+        }
+        #expect(counts.allSatisfy { $0.value > 500 })
+    }
 }

@@ -52,15 +52,15 @@ import Testing
         let calls = await withTaskGroup(of: Int.self) { group in
             for _ in 0..<64 {
                 group.addTask {
-                    for _ in 0..<2000 {
+                    for _ in 0..<1000 {
                         await withTaskExecutorPreference(CallLane(startsHere: true)) { await Self.wakingElsewhere() }
                     }
-                    return 2000
+                    return 1000
                 }
             }
             return await group.reduce(0, +)
         }
-        #expect(calls == 128_000)
+        #expect(calls == 64_000)
     }
 
     @concurrent

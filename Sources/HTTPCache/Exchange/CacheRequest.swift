@@ -34,7 +34,11 @@ public struct CacheRequest: Sendable {
     }
 
     /// Method, `:scheme`, `:authority`, `:path` and fields; sent as they stand, but for validators.
-    public var head: HTTPRequest
+    public var head: HTTPRequest {
+        didSet { target = nil }
+    }
+    /// What ``head`` asks for, where that is known already.
+    package var target: TargetURI?
     /// The content; `nil` where there is none.
     public var body: RequestBody?
     /// Whose request this is. A named principal keeps its stored responses when its tokens rotate; without one, requests with

@@ -34,13 +34,15 @@ final class Fill: Sendable {
     }
 
     fileprivate struct Waiter {
+        var id: Int
         var isLeader: Bool
         var continuation: CheckedContinuation<Answer, any Error>
     }
 
     fileprivate struct State {
         var publication: Publication?
-        var waiting: [Int: Waiter] = [:]
+        /// In the order in which they came. Nearly always it is one.
+        var waiting: [Waiter] = []
         var nextWaiter = 0
         /// Callers between ``Fill/join()`` and the end of ``Fill/answer(isLeader:)``.
         var memberCount = 0
@@ -130,13 +132,13 @@ final class Fill: Sendable {
                 let ready: Result<Answer, any Error>? = state.withLock { state in
                     if Task.isCancelled { return .failure(CancellationError()) }
                     if state.publication != nil { return state.answer(isLeader: isLeader) }
-                    state.waiting[id] = Waiter(isLeader: isLeader, continuation: continuation)
+                    state.waiting.append(Waiter(id: id, isLeader: isLeader, continuation: continuation))
                     return nil
                 }
                 if let ready { continuation.resume(with: ready) }
             }
         } onCancel: {
-            state.withLock { $0.waiting.removeValue(forKey: id) }?.continuation.resume(throwing: CancellationError())
+            state.withLock { $0.takeWaiter(id) }?.continuation.resume(throwing: CancellationError())
         }
     }
 
@@ -168,7 +170,8 @@ final class Fill: Sendable {
         let (answers, _) = state.withLock { state in
             state.publication = publication
             if case .shared(_, _, let body) = publication, state.memberCount > 0 { state.door = body.makeReader() }
-            let waiting = state.takeWaiting()
+            let waiting = state.waiting
+            state.waiting = []
             let answers = waiting.map { ($0.continuation, state.answer(isLeader: $0.isLeader)) }
             return (answers, publication)
         }
@@ -177,11 +180,8 @@ final class Fill: Sendable {
 }
 
 extension Fill.State {
-    /// In the order in which they came. Nearly always it is one.
-    fileprivate mutating func takeWaiting() -> [Fill.Waiter] {
-        defer { waiting = [:] }
-        if waiting.count < 2 { return waiting.first.map { [$0.value] } ?? [] }
-        return waiting.sorted { $0.key < $1.key }.map(\.value)
+    fileprivate mutating func takeWaiter(_ id: Int) -> Fill.Waiter? {
+        waiting.firstIndex { $0.id == id }.map { waiting.remove(at: $0) }
     }
 
     fileprivate mutating func answer(isLeader: Bool) -> Result<Fill.Answer, any Error> {

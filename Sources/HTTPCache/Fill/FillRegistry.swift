@@ -16,14 +16,22 @@ final class FillRegistry: Sendable {
         case closed
     }
 
+    /// What is under way for a key.
+    fileprivate struct Keyed {
+        /// The one that others may join.
+        var fill: Fill?
+        /// All of them.
+        var count = 0
+        /// By selecting fields the number of the youngest that was stored.
+        var stored: [HTTPFields: UInt64] = [:]
+    }
+
     fileprivate struct State {
-        var fills: [CacheKey: Fill] = [:]
+        var keys: [CacheKey: Keyed] = [:]
         /// By their numbers: in the same order each time that the same happens.
         var unregistered: [UInt64: Fill] = [:]
         /// How many fills have ended, by a small hash of the key: closes the gap between a lookup that missed and joining.
         var ended = [UInt32](repeating: 0, count: 256)
-        /// For each key with fills under way: how many, and by selecting fields the youngest that was stored.
-        var active: [CacheKey: (count: Int, stored: [HTTPFields: UInt64])] = [:]
         var nextNumber: UInt64 = 1
         var isClosed = false
         var drained: [CheckedContinuation<Void, Never>] = []
@@ -51,15 +59,11 @@ final class FillRegistry: Sendable {
         state.withLock { state in
             if state.isClosed { return .closed }
             // A fill that began after an invalidation that this caller has not noticed yet is as good as its own.
-            if let fill = state.fills[key], fill.fence >= fence, fill.rules == rules, fill.join(mayReuse) {
+            if let fill = state.keys[key]?.fill, fill.fence >= fence, fill.rules == rules, fill.join(mayReuse) {
                 return .joined(fill)
             }
             if let seen, seen != state.ended[Self.slot(key)] { return .lookAgain }
-            let fill = state.makeFill(key, fence, rules: rules)
-            if let detached = state.fills.updateValue(fill, forKey: key) {
-                state.unregistered[detached.number] = detached
-            }
-            return .lead(fill)
+            return .lead(state.makeFill(key, fence, rules: rules, mayBeJoined: true))
         }
     }
 
@@ -67,19 +71,15 @@ final class FillRegistry: Sendable {
     func admitAlone(_ key: CacheKey, fence: InvalidationSequence) -> Fill? {
         state.withLock { state in
             if state.isClosed { return nil }
-            let fill = state.makeFill(key, fence)
-            state.unregistered[fill.number] = fill
-            return fill
+            return state.makeFill(key, fence, mayBeJoined: false)
         }
     }
 
     /// A fill that nobody waits for yet; others may join it. `nil` where one is under way, or the cache is shut down.
     func admitInBackground(_ key: CacheKey, fence: InvalidationSequence, rules: ObjectIdentifier? = nil) -> Fill? {
         state.withLock { state in
-            guard !state.isClosed, state.fills[key] == nil else { return nil }
-            let fill = state.makeFill(key, fence, rules: rules, isBackground: true)
-            state.fills[key] = fill
-            return fill
+            guard !state.isClosed, state.keys[key]?.fill == nil else { return nil }
+            return state.makeFill(key, fence, rules: rules, mayBeJoined: true, isBackground: true)
         }
     }
 
@@ -92,18 +92,18 @@ final class FillRegistry: Sendable {
     func claimStoring(_ fill: Fill, _ key: CacheKey, _ head: StoredResponseHead, isPart: Bool = false) -> Bool {
         state.withLock { state in
             let variant = head.selectingFields
-            guard fill.number > state.active[key]?.stored[variant] ?? 0 else { return false }
-            if !isPart { state.active[key]?.stored[variant] = fill.number }
+            guard fill.number > state.keys[key]?.stored[variant] ?? 0 else { return false }
+            if !isPart { state.keys[key]?.stored[variant] = fill.number }
             return true
         }
     }
 
     /// Fills that have not ended.
-    var count: Int { state.withLock { $0.fills.count + $0.unregistered.count } }
+    var count: Int { state.withLock { $0.keys.values.reduce(0) { $0 + $1.count } } }
 
     /// Callers who wait for fills that others may join.
     var memberCount: Int {
-        let fills = state.withLock { Array($0.fills.values) }
+        let fills = state.withLock { $0.keys.values.compactMap(\.fill) }
         return fills.reduce(0) { $0 + $1.memberCount }
     }
 
@@ -113,21 +113,25 @@ final class FillRegistry: Sendable {
     /// No caller may join this fill any more, but it is not over.
     func detach(_ fill: Fill, _ key: CacheKey) {
         state.withLock { state in
-            guard state.fills[key] === fill else { return }
-            state.fills[key] = nil
+            guard let place = state.keys.index(forKey: key), state.keys.values[place].fill === fill else { return }
+            state.keys.values[place].fill = nil
             state.unregistered[fill.number] = fill
         }
     }
 
     func end(_ fill: Fill, _ key: CacheKey) {
         let drained = state.withLock { state in
-            if state.fills[key] === fill { state.fills[key] = nil }
-            state.unregistered[fill.number] = nil
             state.ended[Self.slot(key)] &+= 1
-            if let active = state.active[key] {
-                state.active[key] = active.count > 1 ? (active.count - 1, active.stored) : nil
+            if let place = state.keys.index(forKey: key) {
+                if state.keys.values[place].fill === fill {
+                    state.keys.values[place].fill = nil
+                } else {
+                    state.unregistered[fill.number] = nil
+                }
+                state.keys.values[place].count -= 1
+                if state.keys.values[place].count == 0 { state.keys.remove(at: place) }
             }
-            guard state.fills.isEmpty, state.unregistered.isEmpty else { return [CheckedContinuation<Void, Never>]() }
+            guard state.keys.isEmpty else { return [CheckedContinuation<Void, Never>]() }
             defer { state.drained = [] }
             return state.drained
         }
@@ -138,12 +142,12 @@ final class FillRegistry: Sendable {
     func close() async {
         let fills = state.withLock { state in
             state.isClosed = true
-            return Array(state.fills.values) + Array(state.unregistered.values)
+            return state.keys.values.compactMap(\.fill) + Array(state.unregistered.values)
         }
         for fill in fills { fill.cancel() }
         await withCheckedContinuation { continuation in
             let isDrained = state.withLock { state in
-                if state.fills.isEmpty, state.unregistered.isEmpty { return true }
+                if state.keys.isEmpty { return true }
                 state.drained.append(continuation)
                 return false
             }
@@ -151,23 +155,38 @@ final class FillRegistry: Sendable {
         }
     }
 
+    /// By the end of the key, where keys differ: one that shares its slot with another has its caller look again, and nothing else.
     private static func slot(_ key: CacheKey) -> Int {
-        Int(truncatingIfNeeded: key.hashValue) & 255
+        var hash: UInt32 = 2_166_136_261
+        for octet in key.bytes.suffix(16) { hash = (hash ^ UInt32(octet)) &* 16_777_619 }
+        return Int((hash ^ hash >> 15) & 255)
     }
 }
 
 extension FillRegistry.State {
-    /// A fill with its first member, or with none.
+    /// A fill with its first member, or with none. One that may be joined takes the place of the one before.
     fileprivate mutating func makeFill(
         _ key: CacheKey,
         _ fence: InvalidationSequence,
         rules: ObjectIdentifier? = nil,
+        mayBeJoined: Bool,
         isBackground: Bool = false
     ) -> Fill {
         let fill = Fill(fence: fence, number: nextNumber, rules: rules, isBackground: isBackground)
         nextNumber += 1
-        active[key, default: (0, [:])].count += 1
+        let detached = keys[key, default: FillRegistry.Keyed()].add(fill, mayBeJoined: mayBeJoined)
+        if let detached { unregistered[detached.number] = detached }
         if !isBackground { _ = fill.join() }
+        return fill
+    }
+}
+
+extension FillRegistry.Keyed {
+    /// - Returns: the fill that nobody may join: this one, or the one whose place it takes.
+    fileprivate mutating func add(_ added: Fill, mayBeJoined: Bool) -> Fill? {
+        count += 1
+        guard mayBeJoined else { return added }
+        defer { fill = added }
         return fill
     }
 }

@@ -101,7 +101,7 @@ extension CacheEngine {
         let deadline: UInt64
         let sent: Result<TransportResponse, any Error>
         if let fill {
-            deadline = deadlines.begin(limit) { [weak fill] in fill?.cancel() }
+            deadline = deadlines.begin(limit) { fill.cancel() }
             do { sent = .success(try await transport.send(request)) } catch { sent = .failure(error) }
         } else {
             let transport = transport

@@ -117,7 +117,7 @@ package final class PreparedRequest: Sendable {
     /// - Parameter engine: whose rules, partitions, policy and mode count.
     fileprivate init?(_ presented: CacheRequest, _ engine: CacheEngine) {
         settingsVersion = engine.settingsVersion
-        guard let presentedTarget = TargetURI(request: presented.head) else { return nil }
+        guard let presentedTarget = presented.target ?? TargetURI(request: presented.head) else { return nil }
         self.presentedTarget = presentedTarget
         let secrets = presented.secrets
         let withheld = secrets?.withheld(from: presentedTarget).target

@@ -22,8 +22,9 @@ extension TargetURI {
         }
         guard isPathAsParsed, Self.isDecodable(path) else { return false }
         guard query?.withUTF8({ Self.isEncoded($0[...], allowed: \.isQueryOctet) }) ?? true else { return false }
-        // Scheme, port and what stands between the parts are 16 octets at most.
-        return 16 + host.utf8.count + path.utf8.count + (query?.utf8.count ?? 0) <= Self.maximumLength
+        // What stands between the parts, the port included, is 10 octets at most.
+        return 10 + scheme.utf8.count + host.utf8.count + path.utf8.count + (query?.utf8.count ?? 0)
+            <= Self.maximumLength
     }
 
     /// What is wrong, before the message is made.

@@ -70,7 +70,10 @@ extension CachingClient {
     private func finished(_ call: Call<some Sendable>, _ begun: Begun, _ plugins: PluginList) throws -> PreparedCall {
         let (endpoint, options) = (call.endpoint, call.options)
         var (request, info) = begun
+        let target = request.target
         if options.acceptsCompression ?? configuration.acceptsCompression { request.acceptCompression() }
+        // It changes fields alone.
+        request.target = target
         // What changes something is neither answered from the store nor joined to another's request.
         if !call.usesStore || endpoint.isMutation { request.storage = .never }
         request.reuseWithin = options.reuseWithin

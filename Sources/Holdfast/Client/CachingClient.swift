@@ -144,13 +144,15 @@ public final class CachingClient: Sendable {
         let secret = store.credentialSecret
         self.engine = CacheEngine(
             store: store.responses,
-            // Each attempt is seen by those who look on; the engine sees one exchange.
-            transport: RetryingTransport(
-                base: ObservingTransport(base: ProgressTransport(base: transport), clock: sleeper),
-                clock: clock,
-                sleeper: sleeper,
-                logger: logger
-            ),
+            transport: CallTransport(base: transport) { base in
+                // Each attempt is seen by those who look on; the engine sees one exchange.
+                RetryingTransport(
+                    base: ObservingTransport(base: ProgressTransport(base: base), clock: sleeper),
+                    clock: clock,
+                    sleeper: sleeper,
+                    logger: logger
+                )
+            },
             policy: CachePolicy(kind: .private),
             // A store that is closed has no secret any more, and nothing that could be found under it.
             credentialSecret: secret.count >= 16 ? secret : (0..<32).map { _ in UInt8.random(in: 0...255) },

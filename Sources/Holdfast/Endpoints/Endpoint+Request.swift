@@ -60,6 +60,7 @@ extension Endpoint {
             storage: isStorable ? storage : .never,
             keysContent: keysContent
         )
+        request.target = target
         let tags = tags
         if !tags.isEmpty { request.tags = try checked(tags) }
         if !method.isSafe, !invalidatesTarget { request.invalidatesTarget = false }

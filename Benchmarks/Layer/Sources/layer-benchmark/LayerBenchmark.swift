@@ -40,7 +40,7 @@ import NIOHTTP1
 
     /// Everything, in turn.
     private func compare(isCheck: Bool) async throws {
-        let figures = try await network() + stored(memory: true) + stored(memory: false)
+        let figures = try await network() + stored(memory: true) + stored(memory: false) + [waking()]
         print("| | µs | beside | µs | | limit |\n|---|--:|---|--:|--:|--:|")
         for figure in figures { print(figure.row) }
         if isCheck, let missed = figures.first(where: \.isMissed) { throw Missed(name: missed.name) }
@@ -184,6 +184,23 @@ import NIOHTTP1
                 theirs: base
             ),
         ]
+    }
+
+    /// What it costs to do nothing on another thread: an answer from disk does not keep its caller's actor, so that it costs this too.
+    private func waking() async throws -> Figure {
+        @concurrent func nothing() async {}
+        var times: [Double] = []
+        for round in 0...rounds {
+            let one = try await time(requests) { for _ in 0..<requests { await nothing() } }
+            if round > 0 { times.append(one) }
+        }
+        return Figure(
+            name: "to a thread of the pool and back",
+            ours: times.median,
+            beside: "",
+            theirs: 0,
+            isDifference: true
+        )
     }
 
     /// What a stored value costs the caller beyond decoding it.
