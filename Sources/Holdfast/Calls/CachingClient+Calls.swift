@@ -23,14 +23,20 @@ extension CachingClient {
         return reading.recalled(response, recall)
     }
 
-    /// What a call's strategy would answer with, where that was made before and nothing has to be waited for.
-    private func recalled<Value: Sendable>(_ call: Call<Value>, _ strategy: SingleValueStrategy) throws -> Delivery<
-        Value
-    >? {
-        guard call.usesStore, call.recall != nil, strategy.isServedStored, plugins.preparing.isEmpty,
-            call.options.plugins.isEmpty
+    /// A call that may be answered where it is made: no plugin prepares it, and its strategy takes what is stored. `nil` also where something is wrong with its request.
+    private func preparedAtOnce(_ call: Call<some Sendable>, _ strategy: SingleValueStrategy) -> PreparedCall? {
+        guard call.usesStore, call.recall != nil, strategy.isServedStored, strategy.softTimeout == nil,
+            plugins.preparing.isEmpty, call.options.plugins.isEmpty
         else { return nil }
-        let prepared = try prepareAtOnce(call, for: .network)
+        return try? prepareAtOnce(call, for: .network)
+    }
+
+    /// What its strategy would answer with, where that was made before and nothing has to be waited for.
+    private func recalled<Value: Sendable>(
+        _ call: Call<Value>,
+        _ prepared: PreparedCall,
+        _ strategy: SingleValueStrategy
+    ) -> Delivery<Value>? {
         guard prepared.request.storage != .never else { return nil }
         var request = prepared.request
         request.preference = strategy.preference
@@ -69,14 +75,15 @@ extension CachingClient {
         var call = call
         // Here, because the call may be prepared twice and is one.
         call.number = call.number ?? nextNumber()
-        // What is wrong with the request is said below.
-        if let known = try? recalled(call, strategy) { return known }
+        var prepared = preparedAtOnce(call, strategy)
+        if let prepared, let known = recalled(call, prepared, strategy) { return known }
         // From here on no caller's actor is kept busy for longer than it takes to send a request, and none is gone back to before there is a value.
         let lane = lane(for: call)
         call.lane = lane
-        return try await withTaskExecutorPreference(lane) { [call] in
+        prepared?.request.place = .own(lane)
+        return try await withTaskExecutorPreference(lane) { [call, prepared] in
             try await within(call.options.timeout ?? call.endpoint.timeout, of: call) {
-                try await self.deliverUnlimited(call, strategy)
+                try await self.deliverUnlimited(call, prepared, strategy)
             }
         }
     }
@@ -88,13 +95,15 @@ extension CachingClient {
         return CallLane(startsHere: isShort && !isLimited)
     }
 
+    /// - Parameter prepared: what was made of it already.
     @concurrent
     private func deliverUnlimited<Value: Sendable>(
         _ call: Call<Value>,
+        _ prepared: PreparedCall?,
         _ strategy: SingleValueStrategy
     ) async throws -> Delivery<Value> {
+        if let prepared { return try await deliver(call, prepared, strategy.preference) }
         var call = call
-        call.number = call.number ?? nextNumber()
         call.softTimeout = strategy.softTimeout
         let isReady = plugins.and(call.options.plugins).preparing.allSatisfy { $0.isReady }
         if !isReady, let stored = try await storedAtOnce(call, strategy.preference) { return stored }
