@@ -16,8 +16,8 @@ final class CallLane: BlockingExecutor {
         var jobsHere: Int
         /// It runs there now.
         var isHere = false
-        /// Goes on as soon as no caller's thread is kept any more.
-        var leaving: UnsafeContinuation<Void, Never>?
+        /// Go on as soon as no caller's thread is kept any more.
+        var leaving: [UnsafeContinuation<Void, Never>] = []
     }
 
     private let state: Mutex<State>
@@ -48,7 +48,7 @@ final class CallLane: BlockingExecutor {
         guard state.withLock({ $0.isHere }) else { return }
         await withUnsafeContinuation { continuation in
             let isHere = state.withLock { state in
-                if state.isHere { state.leaving = continuation }
+                if state.isHere { state.leaving.append(continuation) }
                 return state.isHere
             }
             if !isHere { continuation.resume() }
@@ -63,20 +63,20 @@ final class CallLane: BlockingExecutor {
         while let job = nextHere() { job.runSynchronously(on: executor) }
         let (leaving, isLeft) = state.withLock { state in
             (state.isHere, state.jobsHere) = (false, 0)
-            let leaving = state.leaving.take()
-            state.isRunning = leaving != nil || !state.jobs.isEmpty
-            return (leaving, state.isRunning)
+            defer { state.leaving = [] }
+            state.isRunning = !state.leaving.isEmpty || !state.jobs.isEmpty
+            return (state.leaving, state.isRunning)
         }
         guard isLeft else { return }
         DispatchQueue.global(qos: priority.qualityOfService).async {
-            leaving?.resume()
+            for one in leaving { one.resume() }
             self.run()
         }
     }
 
     private func nextHere() -> UnownedJob? {
         state.withLock { state in
-            guard state.jobsHere > 0, state.leaving == nil, !state.jobs.isEmpty else { return nil }
+            guard state.jobsHere > 0, state.leaving.isEmpty, !state.jobs.isEmpty else { return nil }
             state.jobsHere -= 1
             return state.jobs.removeFirst()
         }
