@@ -18,6 +18,16 @@ import Testing
             .decode(type, from: Data(text.utf8), status: .ok, target: MessageTarget("GET https://a.example/x"))
     }
 
+    @Test func whatContentSaysOfWhereItCameFromShowsNoSecretToWhoLooksInside() {
+        var head = HTTPRequest(method: .get, scheme: "https", authority: "a.example", path: "/x?pin=31415926")
+        head.headerFields[.authorization] = "Bearer 27182818"
+        let target = MessageTarget(head, hiding: Secrets(parameters: ["pin"]))
+        var text = ""
+        dump(target, to: &text)
+        #expect(text.contains("https://a.example/x") && !text.contains("31415926") && !text.contains("27182818"))
+        #expect("\(target)" == "https://a.example/x?pin=REDACTED")
+    }
+
     @Test func bytesTextAndNothingAreTakenAsTheyAre() throws {
         #expect(try decode("<x>", as: Data.self) == Data("<x>".utf8))
         #expect(try decode("<x>", as: String.self) == "<x>")
