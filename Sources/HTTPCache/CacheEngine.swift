@@ -12,6 +12,7 @@ public final class CacheEngine: Sendable {
     let store: any ResponseStore
     /// The store, where it can be asked on the calling thread.
     let blockingStore: (any BlockingLookup)?
+    let readingPace = ReadingPace()
     /// Whether an event loop may write to it.
     let storeSuspends: Bool
     let transport: any Transport

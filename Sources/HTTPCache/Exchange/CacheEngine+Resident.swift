@@ -65,19 +65,34 @@ extension CacheEngine {
         return hit
     }
 
-    /// Answers a request from memory, by its preference and however stale, where nothing has to be waited for or done afterwards; `nil` for everything else, which is
+    /// Answers a request from what is stored, by its preference and however stale, where nothing has to be waited for or done afterwards; `nil` for everything else, which is
     /// ``respond(to:)``'s.
     ///
     /// It runs where it is called, and takes some microseconds.
-    package func respondAtOnce(to request: CacheRequest) -> CacheResponse? {
+    ///
+    /// - Parameters:
+    ///   - mayRead: whether it may read from the store's disk where memory does not know, for as long as that is quick (``ReadingPace``).
+    ///   - take: makes of the answer what the caller wants. Where it makes nothing of it, there was no answer, and none is counted.
+    package func answerAtOnce<Value>(
+        to request: CacheRequest,
+        mayRead: Bool,
+        _ take: (CacheResponse) throws -> Value?
+    ) rethrows -> Value? {
         guard request.body == nil, !request.ignoresStored, !options.usesNoVarySearch, !fills.isClosed,
-            let prepared = prepare(request), let key = prepared.key
+            request.head.method == .get, request.isCollapsible, let prepared = prepare(request), let key = prepared.key,
+            let found = residentResponses(prepared) ?? (mayRead ? readResponses(prepared) : nil)
         else { return nil }
         var exchange = Exchange(engine: self, prepared: prepared, key: key, now: clock.now())
-        guard let response = exchange.residentAnswer() else { return nil }
+        guard let response = exchange.answer(from: found), let value = try take(response) else { return nil }
         metrics.record(response)
         tell(response.head.status.code, request.head.method) { response.outcome.cacheStatus() }
-        return response
+        return value
+    }
+
+    /// All that is stored under the request's keys, read where it is called; `nil` also where reading takes long these days.
+    private func readResponses(_ prepared: PreparedRequest) -> Found? {
+        guard let disk = blockingStore else { return nil }
+        return readingPace.read { StoredLookup(keys: prepared.lookupKeys, store: disk).read()?.responses }
     }
 
     /// Whether a hit's conditions hold at an instant. If so, that is an exchange that ended in this hit, and it is recorded as one.
@@ -154,11 +169,9 @@ extension Exchange {
         )
     }
 
-    /// See ``CacheEngine/respondAtOnce(to:)``.
-    fileprivate mutating func residentAnswer() -> CacheResponse? {
-        guard request.head.method == .get, request.isCollapsible, let found = engine.residentResponses(prepared),
-            let serve = choice(of: found)
-        else { return nil }
+    /// See ``CacheEngine/answerAtOnce(to:mayRead:_:)``.
+    fileprivate mutating func answer(from found: Found) -> CacheResponse? {
+        guard let serve = choice(of: found) else { return nil }
         let (head, selection) = head(for: serve)
         guard case .complete? = selection, let body = serve.stored.content?.body else { return nil }
         var response = response(serve, head, BodyStream(body))

@@ -30,10 +30,11 @@ public final class DerivedValues: Sendable {
     public func value<Value: Sendable>(_ type: Value.Type, madeBy maker: (any AnyObject & Sendable)? = nil) -> Value? {
         let identifier = ObjectIdentifier(type)
         return state.withLock { state in
-            for entry in state.entries where entry.type == identifier && entry.maker === maker {
-                return entry.value as? Value
+            // By its index: an entry that is looked at is not to be copied.
+            let index = state.entries.indices.first {
+                state.entries[$0].type == identifier && state.entries[$0].maker === maker
             }
-            return nil
+            return index.flatMap { state.entries[$0].value as? Value }
         }
     }
 

@@ -7,40 +7,55 @@ extension CachingClient {
         guard prepared.request.storage != .never else { return nil }
         var request = prepared.request
         request.preference = .storedOnly
-        if let known = recalled(call, prepared.reading, request) { return known }
+        if let known = answeredAtOnce(call, prepared.reading, request, mayRead: mayRead(for: call)) { return known }
         return try await read(call, prepared, request)
     }
 
-    /// The stored value that was made before, where all that it takes is in memory. It is had where it is asked for: no other thread is woken for it.
-    private func recalled<Value: Sendable>(
+    /// Whether a call may read from a disk and decode where it is made: by a task that keeps nobody else waiting, neither an actor nor an executor of somebody's (an event loop, say), and without a time limit,
+    /// which could not be kept.
+    func mayRead(for call: Call<some Sendable>, isolation: isolated (any Actor)? = #isolation) -> Bool {
+        isolation == nil && !call.isLimited && withUnsafeCurrentTask { $0?.unownedTaskExecutor == nil }
+    }
+
+    /// What a call gets from the store where it is made, so that no other thread is woken for it: the value that was made before of what is in memory, or where it may read, any that is stored.
+    private func answeredAtOnce<Value: Sendable>(
         _ call: Call<Value>,
         _ reading: ContentReading,
-        _ request: CacheRequest
+        _ request: CacheRequest,
+        mayRead: Bool
     ) -> Delivery<Value>? {
-        guard let recall = call.recall, reading.isRecalling, let response = engine.respondAtOnce(to: request) else {
-            return nil
+        let recall = reading.isRecalling ? call.recall : nil
+        guard mayRead || recall != nil else { return nil }
+        // What fails is done again where errors are told, and other sources asked.
+        return try? engine.answerAtOnce(to: request, mayRead: mayRead) { response in
+            if let recall, let known = reading.recalled(response, recall) { return known }
+            return mayRead ? try reading.readAtOnce(response, call.interpret) : nil
         }
-        return reading.recalled(response, recall)
     }
 
     /// A call that may be answered where it is made: no plugin prepares it, and its strategy takes what is stored. `nil` also where something is wrong with its request.
-    private func preparedAtOnce(_ call: Call<some Sendable>, _ strategy: SingleValueStrategy) -> PreparedCall? {
-        guard call.usesStore, call.recall != nil, strategy.isServedStored, strategy.softTimeout == nil,
+    private func preparedAtOnce(
+        _ call: Call<some Sendable>,
+        _ strategy: SingleValueStrategy,
+        mayRead: Bool
+    ) -> PreparedCall? {
+        guard call.usesStore, mayRead || call.recall != nil, strategy.isServedStored, strategy.softTimeout == nil,
             plugins.preparing.isEmpty, call.options.plugins.isEmpty
         else { return nil }
         return try? prepareAtOnce(call, for: .network)
     }
 
-    /// What its strategy would answer with, where that was made before and nothing has to be waited for.
-    private func recalled<Value: Sendable>(
+    /// What its strategy would answer with, where nothing has to be waited for.
+    private func answeredAtOnce<Value: Sendable>(
         _ call: Call<Value>,
         _ prepared: PreparedCall,
-        _ strategy: SingleValueStrategy
+        _ strategy: SingleValueStrategy,
+        mayRead: Bool
     ) -> Delivery<Value>? {
         guard prepared.request.storage != .never else { return nil }
         var request = prepared.request
         request.preference = strategy.preference
-        return recalled(call, prepared.reading, request)
+        return answeredAtOnce(call, prepared.reading, request, mayRead: mayRead)
     }
 
     /// The stored value, read and decoded.
@@ -75,8 +90,9 @@ extension CachingClient {
         var call = call
         // Here, because the call may be prepared twice and is one.
         call.number = call.number ?? nextNumber()
-        var prepared = preparedAtOnce(call, strategy)
-        if let prepared, let known = recalled(call, prepared, strategy) { return known }
+        let mayRead = mayRead(for: call)
+        var prepared = preparedAtOnce(call, strategy, mayRead: mayRead)
+        if let prepared, let known = answeredAtOnce(call, prepared, strategy, mayRead: mayRead) { return known }
         // From here on no caller's actor is kept busy for longer than it takes to send a request, and none is gone back to before there is a value.
         let lane = lane(for: call)
         call.lane = lane
@@ -90,9 +106,8 @@ extension CachingClient {
 
     /// A call begins on its caller's thread where all that is done before it waits is the library's own, and short; and where it is the call's own task that comes to the lane first.
     private func lane(for call: Call<some Sendable>) -> CallLane {
-        let isLimited = (call.options.timeout ?? call.endpoint.timeout) != nil
         let isShort = plugins.isEmpty && call.options.plugins.isEmpty && call.endpoint.task.isWithoutContent
-        return CallLane(startsHere: isShort && !isLimited)
+        return CallLane(startsHere: isShort && !call.isLimited)
     }
 
     /// - Parameter prepared: what was made of it already.
@@ -364,6 +379,11 @@ extension CachingClient {
         fallback?.emission.outcome.detail = .offline
         return fallback
     }
+}
+
+extension Call {
+    /// Whether it may take so long and no longer.
+    fileprivate var isLimited: Bool { (options.timeout ?? endpoint.timeout) != nil }
 }
 
 extension Delivery {

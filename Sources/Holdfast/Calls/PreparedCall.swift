@@ -144,8 +144,10 @@ extension CacheRequest {
     fileprivate mutating func acceptCompression() {
         guard head.method != .head, !head.headerFields.contains(.acceptEncoding), !head.headerFields.contains(.range)
         else { return }
-        head.headerFields[.acceptEncoding] = ContentCoding.accepted
+        head.headerFields.append(Self.acceptedCodings)
     }
+
+    private static let acceptedCodings = HTTPField(name: .acceptEncoding, value: ContentCoding.accepted)
 }
 
 extension Endpoint {

@@ -108,14 +108,9 @@ extension Endpoint {
         let scheme = base.hasPrefix("https://") ? 8 : base.hasPrefix("http://") ? 7 : 0
         // With a host in it, what follows cannot be taken for one.
         guard scheme > 0, base.utf8.dropFirst(scheme).first.map({ $0 != UInt8(ascii: "/") }) == true,
-            !base.utf8.contains(where: Self.beginsQueryOrFragment),
-            !path.utf8.contains(where: Self.beginsQueryOrFragment)
+            !base.hasQueryOrFragment, !path.hasQueryOrFragment
         else { return nil }
         return try? TargetURI(base.joinedPath(path))
-    }
-
-    private static func beginsQueryOrFragment(_ octet: UInt8) -> Bool {
-        octet == UInt8(ascii: "?") || octet == UInt8(ascii: "#")
     }
 
     /// The endpoint's type, for messages.
@@ -135,6 +130,8 @@ extension HTTPFields {
 }
 
 extension String {
+    fileprivate var hasQueryOrFragment: Bool { utf8.contains { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } }
+
     /// This path with another below it: exactly one slash between them.
     fileprivate func joinedPath(_ other: some StringProtocol) -> String {
         if other.isEmpty { return self }

@@ -53,15 +53,32 @@ final class ContentReading: Sendable {
         if processors.isEmpty, !acceptedStatuses.contains(response.head.status) {
             throw await refusal(response)
         }
-        let stored = response.stored
+        if let value = try readAtOnce(response, interpret) { return value }
+        return try value(
+            of: try await response.arriving(onProgress).collect(upTo: maximumBodyBytes),
+            response,
+            interpret
+        )
+    }
+
+    /// The same for a response whose content is in memory already; `nil` for others, and for those that are refused by their status.
+    func readAtOnce<Value: Sendable>(
+        _ response: CacheResponse,
+        _ interpret: Call<Value>.Interpret
+    ) throws -> Delivery<Value>? {
+        guard !processors.isEmpty || acceptedStatuses.contains(response.head.status),
+            let bytes = response.residentContent?.body, bytes.readableBytes <= maximumBodyBytes
+        else { return nil }
+        return try value(of: bytes, response, interpret)
+    }
+
+    private func value<Value: Sendable>(
+        of bytes: ByteBuffer,
+        _ response: CacheResponse,
+        _ interpret: Call<Value>.Interpret
+    ) throws -> Delivery<Value> {
         // Decoded once, for as long as the stored response is in memory.
-        let resident = response.head.status == stored?.head.status ? stored?.content : nil
-        let bytes: ByteBuffer
-        if let body = resident?.body, body.readableBytes <= maximumBodyBytes {
-            bytes = body
-        } else {
-            bytes = try await response.arriving(onProgress).collect(upTo: maximumBodyBytes)
-        }
+        let resident = response.residentContent
         let reader = ContentReader(
             head: response.head,
             bytes: bytes,
@@ -81,8 +98,7 @@ final class ContentReading: Sendable {
         _ recall: Call<Value>.Recall
     ) -> Delivery<Value>? {
         guard isRecalling, let identity, acceptedStatuses.contains(response.head.status),
-            let stored = response.stored, stored.head.status == response.head.status, let content = stored.content,
-            let bytes = content.body, bytes.readableBytes <= maximumBodyBytes,
+            let content = response.residentContent, let bytes = content.body, bytes.readableBytes <= maximumBodyBytes,
             let value = recall(content.derived, identity)
         else { return nil }
         return delivery(Emission(value, of: response), bytes, of: response)
@@ -135,6 +151,11 @@ final class ContentReading: Sendable {
             }
         }
     }
+}
+
+extension CacheResponse {
+    /// The content of the stored response that answers, where memory has it.
+    fileprivate var residentContent: ResidentContent? { head.status == stored?.head.status ? stored?.content : nil }
 }
 
 extension HTTPFields {

@@ -5,7 +5,7 @@ import Holdfast
 import NIOCore
 import NIOHTTP1
 
-/// layer-benchmark [--check] [--quick] [--only plain|network|store|memory|disk]: what the request layer costs beside plain AsyncHTTPClient, in one run, in turn. layer-benchmark serve: the
+/// layer-benchmark [--check] [--quick] [--only plain|network|store|memory|disk [--keys N] [--times N]]: what the request layer costs beside plain AsyncHTTPClient, in one run, in turn. layer-benchmark serve: the
 /// server that both ask. With `--only` one of them runs by itself, for a profile; with `--port` against a server that runs already.
 @main struct LayerBenchmark {
     struct Get: Endpoint {
@@ -41,7 +41,9 @@ import NIOHTTP1
 
     /// Everything, in turn.
     private func compare(isCheck: Bool) async throws {
-        let figures = try await network() + stored(memory: true) + stored(memory: false) + [waking()]
+        let figures =
+            try await network() + stored(memory: true) + stored(memory: false) + stored(memory: false, actor: true)
+            + [waking()]
         print("| | µs | beside | µs | | limit |\n|---|--:|---|--:|--:|--:|")
         for figure in figures { print(figure.row) }
         if isCheck, let missed = figures.first(where: \.isMissed) { throw Missed(name: missed.name) }
@@ -105,17 +107,19 @@ import NIOHTTP1
     }
 
     /// One of the things that are measured, by itself.
-    private func alone(_ name: String) async throws {
+    @concurrent private func alone(_ name: String) async throws {
         let client = try await open("alone", memory: name != "disk")
         let plain = HTTPClient(eventLoopGroupProvider: .singleton)
         let decoder = JSONDecoder()
         func fetch(_ path: String, _ strategy: SingleValueStrategy) async throws {
             _ = try await client.fetch(Get(baseURL: url, path: path), strategy)
         }
-        for number in 0..<100 { try await fetch("/stored/\(number)", .standard) }
+        let keys = Self.argument("--keys").flatMap(Int.init) ?? 100
+        let times = Self.argument("--times").flatMap(Int.init) ?? requests * rounds
+        for number in 0..<keys { try await fetch("/stored/\(number)", .standard) }
         let start = processorTime()
-        let elapsed = try await time(requests * rounds) {
-            for number in 0..<requests * rounds {
+        let elapsed = try await time(times) {
+            for number in 0..<times {
                 switch name {
                 case "plain":
                     let response = try await plain.execute(
@@ -126,12 +130,12 @@ import NIOHTTP1
                     _ = try decoder.decode(Content.self, from: Data(body.readableBytesView))
                 case "network": try await fetch("/plain", .networkOnly)
                 case "store": try await fetch("/stored/\(number % 1000)", .networkOnly)
-                case "memory", "disk": try await fetch("/stored/\(number % 100)", .storedFirst)
+                case "memory", "disk": try await fetch("/stored/\(number % keys)", .storedFirst)
                 default: fatalError("'--only' takes 'plain', 'network', 'store', 'memory' or 'disk'.")
                 }
             }
         }
-        let count = Double(requests * rounds)
+        let count = Double(times)
         print("\(name): \(rounded((processorTime() - start) / count)) µs of processor time, \(rounded(elapsed)) µs")
         try await plain.shutdown()
         try await client.close()
@@ -187,8 +191,8 @@ import NIOHTTP1
         ]
     }
 
-    /// What it costs to do nothing on another thread: an answer from disk does not keep its caller's actor, so that it costs this too.
-    private func waking() async -> Figure {
+    /// What it costs to do nothing on another thread: an answer from disk does not keep a calling actor, so that it costs this too.
+    @MainActor private func waking() async -> Figure {
         func nothing() async {
             await withCheckedContinuation { continuation in DispatchQueue.global().async { continuation.resume() } }
         }
@@ -206,9 +210,23 @@ import NIOHTTP1
         )
     }
 
-    /// What a stored value costs the caller beyond decoding it.
+    /// What a stored value costs the caller beyond decoding it: a task of no actor, as those are that a service's requests are answered by.
+    @concurrent
     private func stored(memory: Bool) async throws -> [Figure] {
-        let name = memory ? "memory" : "disk"
+        try await stored(
+            memory: memory,
+            "stored first, from \(memory ? "memory, decoded before" : "disk")",
+            isLimited: true
+        )
+    }
+
+    /// The same for an actor, which is not kept while a disk is read.
+    @MainActor
+    private func stored(memory: Bool, actor: Bool) async throws -> [Figure] {
+        try await stored(memory: memory, "stored first, from disk, for an actor", isLimited: false)
+    }
+
+    private func stored(memory: Bool, _ name: String, isLimited: Bool) async throws -> [Figure] {
         let keys = min(requests, 1000)
         let client = try await open(name, memory: memory)
         let endpoints = (0..<keys).map { Get(baseURL: url, path: "/stored/\($0)") }
@@ -237,11 +255,11 @@ import NIOHTTP1
         try await client.close()
         return [
             Figure(
-                name: "stored first, from \(memory ? "memory, decoded before" : "disk")",
+                name: name,
                 ours: ours.median,
                 beside: "decoding alone",
                 theirs: memory ? 0 : decoding.median,
-                limit: memory ? ("10 µs", 10) : ("50 µs more", 50),
+                limit: isLimited ? memory ? ("10 µs", 10) : ("50 µs more", 50) : nil,
                 isDifference: true
             )
         ]
