@@ -9,7 +9,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build run demo unit test test-clients simulate crash mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-store docs lint format clean
+.PHONY: help setup build release install run demo unit test test-clients simulate crash mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-store docs lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -21,6 +21,12 @@ setup: ## Install what the build needs and is missing here (Debian, Ubuntu)
 
 build: ## Build the libraries and the tools
 	@scripts/build
+
+release: ## Build the tools for use: optimised, on Linux with Swift's runtime inside
+	@scripts/release
+
+install: ## Install the tools (and the unit of systemd) into PREFIX (/usr/local), below DESTDIR
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" scripts/release --install
 
 run: ## Run the gateway before a sample origin, or before ORIGIN=https://…; Ctrl-C ends it
 	@scripts/run

@@ -68,8 +68,11 @@ make_temporary_folder
 
 if [ -z "$binary" ]; then
     say "Building (the first build takes some minutes)"
-    swift_ build --configuration release --product holdfast
-    binary=$(swift_ build --configuration release --show-bin-path)/holdfast
+    # Split on purpose: options. As 'make install' has it.
+    # shellcheck disable=SC2086
+    swift_ build $release_options --product holdfast
+    # shellcheck disable=SC2086
+    binary=$(swift_ build $release_options --show-bin-path)/holdfast
 fi
 
 # No compiled files beside the sources.

@@ -42,29 +42,16 @@ swift_() {
     swift "$command" --scratch-path "$scratch" "$@"
 }
 
+# How the tools are built that are installed and measured: on Linux with Swift's runtime inside, so that they run where no Swift is, and what they call in it is called directly.
+release_options='--configuration release'
+if [ "$(uname -s)" = Linux ]; then release_options="$release_options --static-swift-stdlib"; fi
+
 # A terminal shows progress in one line; anywhere else each of a thousand files would be a line: only errors there.
 if [ -t 1 ]; then
     swift_progress=
 else
     swift_progress=--quiet
 fi
-
-# install_packages NAMES...: of Debian and Ubuntu, as root or by sudo.
-install_packages() {
-    local privileged=
-    if ! command -v apt-get >/dev/null 2>&1; then
-        fail "Missing: $*. Install it with this system's package manager."
-    fi
-    if [ "$(id -u)" -ne 0 ]; then
-        command -v sudo >/dev/null 2>&1 ||
-            fail "Missing: $*. As root, run 'apt-get update && apt-get install $*', then try again."
-        privileged=sudo
-    fi
-    say "Installing $* (missing here)"
-    $privileged apt-get update -q || fail "'apt-get update' failed; see above. Without it $* cannot be installed."
-    $privileged env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@" ||
-        fail "'apt-get install $*' failed; see above."
-}
 
 # make_temporary_folder: sets $temporary to a fresh folder. The script removes it in clean_up.
 make_temporary_folder() {
@@ -138,7 +125,7 @@ install_packages() {
             fail "Missing: $*. As root, run 'apt-get update && apt-get install $*', then try again."
         privileged=sudo
     fi
-    say "Installing $* (missing here, needed by the build)"
+    say "Installing $* (missing here)"
     $privileged apt-get update -q || fail "'apt-get update' failed; see above. Without it $* cannot be installed."
     $privileged env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@" ||
         fail "'apt-get install $*' failed; see above."
