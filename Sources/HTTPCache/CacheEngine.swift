@@ -109,6 +109,12 @@ public final class CacheEngine: Sendable {
     /// Grows with every change of mode, options or rules: what was decided under another number may be decided otherwise now.
     package var settingsVersion: UInt64 { changes.load(ordering: .acquiring) }
 
+    /// How much of the network one request may use: the mode, or less where a rule says so.
+    package func mode(for request: CacheRequest) -> OfflineMode {
+        guard rules != nil || request.overrides != nil else { return mode }
+        return prepare(request)?.mode ?? mode
+    }
+
     /// Answers a request.
     ///
     /// It returns when the head is known; the body streams after it. Cancelling the calling task ends this exchange, and the fetch

@@ -55,6 +55,10 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
         public static let closed = Code(description: "closed")
         /// The caller gave up.
         public static let cancelled = Code(description: "cancelled")
+
+        /// A code of one's own, for the errors of plugins and steps. Its name is what tells it from others.
+        public init(_ name: String) { self.init(description: name) }
+        private init(description: String) { self.description = description }
     }
 
     /// See ``Code``.
@@ -100,10 +104,10 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
 }
 
 extension HoldfastError {
-    /// Whether it says that the origin could not answer, rather than what it answered.
+    /// Whether it says that the origin could not answer, or not in time, or was not to be asked, rather than what it answered.
     var isOfTheNetwork: Bool {
         switch code {
-        case .originUnreachable, .truncated, .transportFailed: true
+        case .originUnreachable, .truncated, .transportFailed, .timeout, .offlineMiss: true
         case .status: status?.kind == .serverError
         default: false
         }
@@ -150,6 +154,23 @@ extension HoldfastError {
                 cause: error
             )
         }
+    }
+}
+
+extension HoldfastError {
+    /// Why a request could not be made: nothing was sent. What a plugin waits for may have failed as a response does, and is none of this request.
+    init(preparing error: any Error, for endpoint: any Endpoint) {
+        let target = "\(type(of: endpoint))"
+        guard error is TransportError || error is BodyStreamError else {
+            self.init(error, target: target)
+            return
+        }
+        self.init(
+            code: .transportFailed,
+            message:
+                "The request for '\(target)' could not be made, because what a plugin needed for it failed: \(type(of: error)).",
+            cause: error
+        )
     }
 }
 

@@ -110,9 +110,10 @@ import Testing
             fixture.origin.force(.hold(gate))
             for try await emission in fixture.client.startWith(fixture.feed) {
                 #expect(emission.source == .store)
+                while fixture.origin.requestCount < 2 { await Task.yield() }
                 break
             }
-            await fixture.origin.waitForOpenConnections(atMost: 1)
+            await fixture.origin.waitForOpenConnections(atMost: 0)
             gate.open()
         }
     }

@@ -40,7 +40,7 @@ extension Error {
     fileprivate var saysNetworkIsAway: Bool {
         switch self {
         case is SourceTimeout: true
-        case let error as HoldfastError: error.isOfTheNetwork || error.code == .offlineMiss || error.code == .timeout
+        case let error as HoldfastError: error.isOfTheNetwork
         case let error as ExchangeError: error.code == .originUnreachable || error.code == .offlineMiss
         case let error as TransportError: error.code.isUnreachable
         default: false

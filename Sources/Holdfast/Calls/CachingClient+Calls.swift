@@ -127,11 +127,11 @@ extension CachingClient {
             prepared = try await prepare(call, for: .network, isReady ? nil : strategy.softTimeout)
         } catch {
             try Task.checkCancellation()
-            let error = HoldfastError(error, target: "\(Swift.type(of: call.endpoint))")
+            let error = HoldfastError(preparing: error, for: call.endpoint)
             if let stored = try await stored(call, insteadOf: error, strategy.preference) { return stored }
             // The time is limited only where something is stored.
             guard error.code == .timeout, strategy.softTimeout != nil else { throw error }
-            return try await deliver(call, try await preparedForNetwork(call), strategy.preference)
+            return try await deliver(call, try await prepare(call, for: .network), strategy.preference)
         }
         return try await deliver(call, prepared, strategy.preference)
     }
@@ -150,10 +150,11 @@ extension CachingClient {
         _ call: Call<Value>,
         _ preference: CacheRequest.Preference
     ) async throws -> Delivery<Value>? {
-        var preference = preference
-        if mode == .preferStored, preference != .networkOnly { preference = .storedFirst }
-        guard call.usesStore, preference != .networkOnly, preference != .networkFirst else { return nil }
+        guard call.usesStore, preference != .networkOnly else { return nil }
+        if preference == .networkFirst, mode != .preferStored, call.endpoint.rule == nil { return nil }
         let prepared = try await prepare(call, for: .lookup)
+        let preference = prepared.reading.info.mode == .preferStored ? .storedFirst : preference
+        guard preference != .networkFirst else { return nil }
         // The request's own directives may want more than freshness. RFC 9111 §5.2.1
         let isPlain = !prepared.request.head.headerFields.contains {
             ["cache-control", "pragma"].contains($0.name.canonicalName)
@@ -211,7 +212,7 @@ extension CachingClient {
     ) async throws -> Delivery<Value> {
         var call = call
         call.number = call.number ?? self.nextNumber()
-        let prepared = try await self.preparedForNetwork(call)
+        let prepared = try await self.prepare(call, for: .network)
         guard let stored else { return try await self.deliver(call, prepared, .networkOnly) }
         return try await self.converting(prepared) {
             var request = prepared.request
@@ -225,15 +226,6 @@ extension CachingClient {
             var fresh = try await self.read(response, call, prepared, .networkOnly)
             fresh.emission.isUnchanged = fresh.hasSameContent(as: stored)
             return fresh
-        }
-    }
-
-    private func preparedForNetwork<Value: Sendable>(_ call: Call<Value>) async throws -> PreparedCall {
-        do {
-            return try await prepare(call, for: .network)
-        } catch {
-            if error is CancellationError { throw error }
-            throw HoldfastError(error, target: "\(Swift.type(of: call.endpoint))")
         }
     }
 
@@ -307,16 +299,16 @@ extension CachingClient {
     ) async throws -> Delivery<Value> {
         do {
             let delivery = try await prepared.reading.read(response, call.interpret)
-            if response.source == .network { try await invalidate(after: call) }
+            if response.source == .network { await invalidate(after: call) }
             return delivery
         } catch {
-            try Task.checkCancellation()
-            // What was done is done, whether its answer can be read or not; only an answer that says itself that it was not is none.
+            // What was done is done, whether its answer can be read or not, and whether anybody still waits for it.
             if response.source == .network, prepared.reading.acceptedStatuses.contains(response.head.status),
-                ![.envelope, .graphQL].contains((error as? HoldfastError)?.code)
+                (error as? HoldfastError)?.saysNothingWasDone != true
             {
-                try await invalidate(after: call)
+                await invalidate(after: call)
             }
+            try Task.checkCancellation()
             if let registered = try await registeringQuery(call, prepared, after: error) { return registered }
             guard let other = try await retry(call, prepared, preference, after: error, from: response) else {
                 throw error
@@ -358,7 +350,8 @@ extension CachingClient {
     ) async throws -> Delivery<Value>? {
         let error = HoldfastError(error, target: prepared.target)
         if response.stored != nil {
-            guard mode != .offline, preference != .storedOnly, !prepared.request.ignoresStored else { return nil }
+            guard prepared.reading.info.mode != .offline, preference != .storedOnly, !prepared.request.ignoresStored
+            else { return nil }
             switch error.code {
             case .status, .authenticationFailed, .outdated, .bodyTooLarge: return nil
             case .truncated, .transportFailed:
@@ -387,9 +380,10 @@ extension Call {
 }
 
 extension Delivery {
-    /// Whether it came so short a time ago that the call does not ask again.
+    /// Whether it came so short a time ago that the call does not ask again. What was invalidated since is asked for, as the engine does.
     func isReusable(_ call: Call<Value>, at now: Timestamp) -> Bool {
-        guard let window = call.options.reuseWithin, let receivedAt else { return false }
-        return Duration.milliseconds(now.milliseconds - receivedAt.milliseconds) <= window
+        guard let window = call.options.reuseWithin, let receivedAt, !isInvalidated else { return false }
+        // A clock that was set back makes nothing recent for ever.
+        return window >= .zero && Duration.milliseconds(now.milliseconds(since: receivedAt).magnitude) <= window
     }
 }

@@ -5,9 +5,15 @@ import OfflineStore
 extension CachingClient {
     /// Makes out of date what a success of an endpoint concerns. Durable when it returns.
     ///
-    /// A store that fails does not make the success a failure; the fact is logged.
-    func invalidate(after call: Call<some Sendable>) async throws {
-        for invalidation in call.endpoint.invalidates {
+    /// A store that fails does not make the success a failure; the fact is logged. A caller that goes away does not stop it.
+    func invalidate(after call: Call<some Sendable>) async {
+        let concerned = call.endpoint.invalidates
+        guard !concerned.isEmpty else { return }
+        await Task { await invalidate(concerned) }.value
+    }
+
+    private func invalidate(_ concerned: [StoreInvalidation]) async {
+        for invalidation in concerned {
             do {
                 switch invalidation {
                 case .endpoint(let endpoint):
@@ -16,7 +22,6 @@ extension CachingClient {
                 case .prefix(let prefix): try await store.invalidateResponses(withPrefix: try TargetPrefix(prefix))
                 }
             } catch {
-                try Task.checkCancellation()
                 logger.warning("Store failed", metadata: ["store.operation": "invalidate", "error": "\(error)"])
             }
         }

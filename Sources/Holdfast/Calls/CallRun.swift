@@ -15,8 +15,18 @@ final class CallRun<Value: Sendable> {
     /// The fetch ahead; it ends with the run.
     private final class Running: Sendable {
         let task: Task<Delivery<Value>, any Error>
-        init(_ task: Task<Delivery<Value>, any Error>) { self.task = task }
-        deinit { task.cancel() }
+        /// Where callbacks are the ones that ask: who cancels those need not wait for one to return.
+        private let registration: Subscription.Cancellation.Registration?
+
+        init(_ task: Task<Delivery<Value>, any Error>) {
+            self.task = task
+            registration = Subscription.Cancellation.current?.register { task.cancel() }
+        }
+
+        deinit {
+            registration?.end()
+            task.cancel()
+        }
     }
 
     private var call: Call<Value>
@@ -54,7 +64,12 @@ final class CallRun<Value: Sendable> {
             return try await network(running, after: stored)
         case .following(var iterator, let last):
             stage = .ended
-            return try await follow(&iterator, last)
+            do {
+                return try await follow(&iterator, last)
+            } catch let error as HoldfastError where error.code == .closed {
+                // A change that came before the end was told of after it.
+                return nil
+            }
         }
     }
 
@@ -79,7 +94,7 @@ final class CallRun<Value: Sendable> {
         isValid = stored?.isInvalidated != true
         storedWhenAsked = stored?.version
         // The mode bounds the strategy: declared offline is no failure of the network. What came just now is not asked for again.
-        if let emitted, client.keepsNetworkOut || emitted.isReusable(call, at: client.clock.now()) {
+        if let emitted, prepared.keepsNetworkOut || emitted.isReusable(call, at: client.clock.now()) {
             stage = following(emitted)
             isAtStoredValue = true
             return emitted.emission
@@ -137,7 +152,7 @@ final class CallRun<Value: Sendable> {
             let news = stored.flatMap { self.news($0, after: last) }
             let wasValid = isValid
             isValid = stored.map { !$0.isInvalidated } ?? (wasValid && change.kind != .invalidated)
-            if wasValid, !isValid, call.options.invalidatedValues == .fetched, !client.keepsNetworkOut {
+            if wasValid, !isValid, call.options.invalidatedValues == .fetched, !prepared.keepsNetworkOut {
                 storedWhenAsked = stored?.version
                 let (call, after) = (call, news ?? last)
                 let running = Running(Task { try await client.network(call, after: after) })
@@ -166,9 +181,9 @@ final class CallRun<Value: Sendable> {
     }
 }
 
-extension CachingClient {
+extension PreparedCall {
     /// Whether what is stored answers without the network being asked.
-    fileprivate var keepsNetworkOut: Bool { mode == .offline || mode == .preferStored }
+    fileprivate var keepsNetworkOut: Bool { [.offline, .preferStored].contains(reading.info.mode) }
 }
 
 extension Call {

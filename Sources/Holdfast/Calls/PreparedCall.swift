@@ -15,14 +15,19 @@ struct PreparedCall: Sendable {
 extension CachingClient {
     /// Makes the request of a call, and has the plugins change it.
     ///
-    /// - Throws: ``HoldfastError`` with code `urlMissing`, `invalidURL`, `parametersMissing` or `encodingFailed`; what a plugin throws.
+    /// - Throws: ``HoldfastError`` with code `urlMissing`, `invalidURL`, `parametersMissing` or `encodingFailed`, or for what a plugin throws; `CancellationError`.
     func prepare<Value: Sendable>(
         _ call: Call<Value>,
         for purpose: CallInfo.Purpose,
         attempt: Int = 0
     ) async throws -> PreparedCall {
         let plugins = plugins.and(call.options.plugins)
-        return try finished(call, try await prepared(call, for: purpose, attempt, by: plugins), plugins)
+        do {
+            return try finished(call, try await prepared(call, for: purpose, attempt, by: plugins), plugins)
+        } catch {
+            if error is CancellationError { throw error }
+            throw HoldfastError(preparing: error, for: call.endpoint)
+        }
     }
 
     /// The same for a call that no plugin prepares.
@@ -38,7 +43,8 @@ extension CachingClient {
         _ attempt: Int,
         secrets: Secrets
     ) throws -> Begun {
-        let mode = mode
+        let request = try request(for: call.endpoint, softTimeout: call.softTimeout)
+        let mode = engine.mode(for: request)
         let info = CallInfo(
             number: call.number ?? nextNumber(),
             endpoint: call.endpoint,
@@ -49,7 +55,7 @@ extension CachingClient {
             purpose: mode == .offline ? .lookup : purpose,
             attempt: attempt
         )
-        return (try request(for: call.endpoint, softTimeout: call.softTimeout), info)
+        return (request, info)
     }
 
     private func prepared(

@@ -48,7 +48,7 @@ public protocol Endpoint: Sendable {
     var secrets: Secrets { get }
     /// It changes something at the origin. Such a request is not answered from the store, not joined to another one under way, and not
     /// sent again unless ``isIdempotent``. By the method and the task, unless told otherwise: safe methods change nothing (RFC 9110 §9.2.1), nor
-    /// do a GraphQL query and a POST whose answer is stored.
+    /// do a GraphQL query and a POST whose answer is stored under its content (``storage``).
     var isMutation: Bool { get }
     /// Sending it twice comes to the same as sending it once, so that it may be sent again. What is no mutation is, unless told otherwise.
     var isIdempotent: Bool { get }
@@ -56,7 +56,7 @@ public protocol Endpoint: Sendable {
     // MARK: The store
 
     /// Whether and how long the response is stored. By the response's own fields unless told otherwise; `CacheRequest.Storage.expiring`
-    /// also stores answers to POST, keyed by their content.
+    /// also stores answers to POST, keyed by their content: not where that is read from files while it is sent. Answers to other methods that change something are never stored.
     var storage: CacheRequest.Storage { get }
     /// What holds for this endpoint in place of the client's rules, setting by setting. None.
     var rule: RuleSettings? { get }
@@ -128,7 +128,7 @@ extension Endpoint {
     public var isMutation: Bool {
         // An operation is what its document says, however it is sent and whatever is to become of its answer.
         if case .graphQL(let operation) = task { return operation.kind != .query }
-        if case .expiring = storage { return false }
+        if case .expiring = storage, method == .post, task.isKeyed { return false }
         return !method.isSafe
     }
     /// What changes nothing.

@@ -34,7 +34,7 @@ public enum HTTPTask: Sendable {
     case file(String, contentType: String? = nil, parameters: Parameters = [:])
     /// Fields and files as `multipart/form-data`; parameters in the query.
     case multipart(Multipart, parameters: Parameters = [:])
-    /// The answer's content goes to a file; parameters in the query.
+    /// The answer's content goes to a file, by ``CachingClient/download(_:to:onProgress:)``; whatever else makes a value of it leaves files alone. Parameters in the query.
     case download(DownloadDestination, parameters: Parameters = [:])
     /// A GraphQL operation.
     case graphQL(GraphQLOperation)
@@ -77,6 +77,16 @@ extension HTTPTask {
         case .parameters(_, let body, _, _, _): body == nil
         case .urlEncoded(_, _, let destination): destination == .query
         case .encodable, .data, .file, .multipart, .graphQL: false
+        }
+    }
+
+    /// Whether a key can name its content: what is read from files while it is sent is part of none.
+    var isKeyed: Bool {
+        switch self {
+        case .file: false
+        case .multipart(let multipart, _):
+            multipart.parts.allSatisfy { if case .data = $0.content { true } else { false } }
+        case .plain, .parameters, .urlEncoded, .encodable, .data, .download, .graphQL: true
         }
     }
 

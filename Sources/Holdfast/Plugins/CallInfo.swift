@@ -18,7 +18,7 @@ public struct CallInfo: Sendable {
     public var environment: ServerEnvironment?
     /// What is a secret: the client's, the endpoint's and the plugins'.
     public var secrets: Secrets
-    /// How much of the network may be used.
+    /// How much of the network may be used: the client's mode, or less where a rule says so.
     public var mode: OfflineMode
     /// See ``Purpose``.
     public var purpose: Purpose

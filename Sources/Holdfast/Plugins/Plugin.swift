@@ -85,7 +85,7 @@ extension ObservingPlugin {
 
 /// Changes what came, before it is validated and decoded.
 public protocol ProcessingPlugin: Plugin {
-    /// Rewrites status, fields or content. What is stored stays as it came: a stored response passes here each time it is read.
+    /// Rewrites status, fields or content. What is stored stays as it came: a stored response passes here each time it is read, and one that is validated before it is stored passes once more for that.
     func process(_ content: inout ResponseContent, for call: CallInfo) throws
 }
 

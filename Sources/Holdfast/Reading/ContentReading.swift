@@ -122,14 +122,12 @@ final class ContentReading: Sendable {
 
     /// Of an answer that is refused, as much is kept as a person would read.
     func refusal(_ response: CacheResponse) async -> HoldfastError {
-        let body = try? await response.body.collect(upTo: min(maximumBodyBytes, Self.errorBodyLimit))
-        let content = body.flatMap {
-            try? $0.decoded(codings: response.head.headerFields, upTo: Self.errorBodyLimit, of: target)
-        }
+        let body = await response.body.beginning(upTo: min(maximumBodyBytes, Self.errorBodyLimit))
+        let content = try? body.decoded(codings: response.head.headerFields, upTo: Self.errorBodyLimit, of: target)
         return HoldfastError(
             refused: response.head.status,
             target: target.description,
-            body: (content ?? body).map { Array($0.readableBytesView) }
+            body: Array((content ?? body).readableBytesView)
         )
     }
 
@@ -150,6 +148,22 @@ final class ContentReading: Sendable {
                 try decoding.checkEnvelope(content.data, status: head.status, target: target)
             }
         }
+    }
+}
+
+extension BodyStream {
+    /// The first octets, as many as there may be, or as came before it broke off.
+    fileprivate func beginning(upTo limit: Int) async -> ByteBuffer {
+        var beginning = ByteBuffer()
+        do {
+            for try await chunk in self {
+                beginning.writeBytes(chunk.readableBytesView.prefix(limit - beginning.readableBytes))
+                if beginning.readableBytes == limit { break }
+            }
+        } catch {
+            // What came is still worth reading.
+        }
+        return beginning
     }
 }
 

@@ -7,8 +7,9 @@
 /// * **Back-pressure**: the next emission is made when it is asked for, that is, when the loop's body, or the callback, has returned. Only the network's answer is fetched ahead: it is under way while the
 ///   stored value is looked at.
 /// * **End**: exactly one: it completes, or it throws ``HoldfastError``. Nothing comes after it.
-/// * **Cancellation**: letting go of the iterator or the subscription, or cancelling the task that iterates, cancels the request; one that no other caller shares is closed on the wire. An iteration that was cancelled throws
-///   `CancellationError`; callbacks just end.
+/// * **Cancellation**: letting go of the iterator or the subscription, or cancelling the task that iterates, cancels the request; one that no other caller shares is closed on the wire, unless its answer is being stored and its length
+///   known: that is stored to its end, for the next caller. A subscription that is cancelled does so at once, also while a callback runs; a task that is cancelled while its loop's body runs does so when that returns. An
+///   iteration that was cancelled throws `CancellationError`; callbacks just end.
 public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
     /// A value and where it comes from.
     public typealias Element = Emission<Value>

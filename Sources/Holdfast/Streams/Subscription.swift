@@ -5,20 +5,57 @@ public final class Subscription: Sendable {
     private let cancellation = Cancellation()
     private let task: Task<Void, Never>
 
-    /// Whether callbacks may still begin; shared by the subscription and the task it started, which must not keep it alive.
+    /// Whether callbacks may still begin, and what is under way meanwhile; shared by the subscription and the task it started, which must not keep it alive.
     final class Cancellation: Sendable {
-        private let isCancelled = Atomic(false)
+        private struct State {
+            var isCancelled = false
+            var underWay: [Int: @Sendable () -> Void] = [:]
+            var next = 0
+        }
 
-        fileprivate func cancel() { isCancelled.store(true, ordering: .sequentiallyConsistent) }
+        /// The subscription that the current task calls back for.
+        @TaskLocal static var current: Cancellation?
+
+        private let state = Mutex(State())
+
+        fileprivate func cancel() {
+            let underWay = state.withLock { state in
+                state.isCancelled = true
+                defer { state.underWay = [:] }
+                return state.underWay.values
+            }
+            for cancel in underWay { cancel() }
+        }
+
+        /// Has something cancelled together with the subscription, at once, also while a callback runs.
+        func register(_ cancel: @escaping @Sendable () -> Void) -> Registration? {
+            let number: Int? = state.withLock { state in
+                if state.isCancelled { return nil }
+                defer { state.next += 1 }
+                state.underWay[state.next] = cancel
+                return state.next
+            }
+            if number == nil { cancel() }
+            return number.map { Registration(cancellation: self, number: $0) }
+        }
+
+        struct Registration: Sendable {
+            fileprivate let cancellation: Cancellation
+            fileprivate let number: Int
+
+            func end() { _ = cancellation.state.withLock { $0.underWay.removeValue(forKey: number) } }
+        }
 
         func unlessCancelled(_ callback: () -> Void) {
-            if !isCancelled.load(ordering: .sequentiallyConsistent) { callback() }
+            if state.withLock({ $0.isCancelled }) { return }
+            // What a callback starts is its own.
+            Self.$current.withValue(nil) { callback() }
         }
     }
 
     init(_ body: @escaping @Sendable (Cancellation) async -> Void) {
         let cancellation = cancellation
-        task = Task { await body(cancellation) }
+        task = Task { await Cancellation.$current.withValue(cancellation) { await body(cancellation) } }
     }
 
     deinit { cancel() }

@@ -29,7 +29,7 @@ extension CachingClient {
         } catch {
             try Task.checkCancellation()
             let error = HoldfastError(error, target: "a batch of '\(Value.self)'")
-            guard error.isOfTheNetwork || [.offlineMiss, .timeout].contains(error.code) else { throw error }
+            guard error.isOfTheNetwork else { throw error }
             failure = error
             for id in wanted {
                 guard let object = stored[id] else { continue }

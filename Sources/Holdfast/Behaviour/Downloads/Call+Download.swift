@@ -66,7 +66,7 @@ extension CachingClient {
                     limit: call.options.maximumBodyBytes ?? call.endpoint.maximumBodyBytes
                 )
                 let (length, resumedFrom, response) = try await download.run()
-                if response.source == .network { try await invalidate(after: call) }
+                if response.source == .network { await invalidate(after: call) }
                 return DownloadedFile(
                     path: destination.path,
                     length: length,
