@@ -80,7 +80,7 @@ import Testing
             await fixture.sleeper.sleepers(atLeast: 2)
             fixture.sleeper.advance(by: .seconds(5))
             await expect(.timeout) { _ = try await task.value }
-            await origin.waitForOpenConnections(atMost: 0)
+            await origin.waitUntilCancelled()
             hold.open()
         }
     }
@@ -101,7 +101,7 @@ import Testing
             await fixture.sleeper.sleepers(atLeast: 1)
             fixture.sleeper.advance(by: .seconds(5))
             await expect(.timeout) { _ = try await task.value }
-            await origin.waitForOpenConnections(atMost: 0)
+            await origin.waitUntilCancelled()
             hold.open()
         }
     }

@@ -113,7 +113,7 @@ import Testing
                 while fixture.origin.requestCount < 2 { await Task.yield() }
                 break
             }
-            await fixture.origin.waitForOpenConnections(atMost: 0)
+            await fixture.origin.waitUntilCancelled()
             gate.open()
         }
     }
@@ -177,7 +177,7 @@ import Testing
             )
             while fixture.origin.requestCount == 0 { await Task.yield() }
             subscription.cancel()
-            await fixture.origin.waitForOpenConnections(atMost: 0)
+            await fixture.origin.waitUntilCancelled()
             await subscription.finished()
             #expect(events.all.isEmpty)
             gate.open()
@@ -192,7 +192,7 @@ import Testing
             while fixture.origin.requestCount == 0 { await Task.yield() }
             #expect(subscription != nil)
             subscription = nil
-            await fixture.origin.waitForOpenConnections(atMost: 0)
+            await fixture.origin.waitUntilCancelled()
             gate.open()
         }
     }

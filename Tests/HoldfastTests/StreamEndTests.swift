@@ -118,7 +118,7 @@ import Testing
             }
             while fixture.origin.requestCount < 2 { await Task.yield() }
             subscription.cancel()
-            await fixture.origin.waitForOpenConnections(atMost: 0)
+            await fixture.origin.waitUntilCancelled()
             left.signal()
             gate.open()
             await subscription.finished()

@@ -163,7 +163,7 @@ import Testing
             while fixture.origin.requestCount == 0 { await Task.yield() }
             #expect(fixture.origin.openConnections == 1)
             subscription.cancel()
-            await fixture.origin.waitForOpenConnections(atMost: 0)
+            await fixture.origin.waitUntilCancelled()
             await subscription.finished()
             #expect(events.all.isEmpty)
             gate.open()

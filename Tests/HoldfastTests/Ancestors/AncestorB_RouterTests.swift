@@ -141,7 +141,7 @@ import Testing
             router.request(.newest(page: 2)) { _ in events.append("called") }
             while fixture.origin.requestCount < 2 { await Task.yield() }
             router.cancel()
-            await fixture.origin.waitForOpenConnections(atMost: 0)
+            await fixture.origin.waitUntilCancelled()
             await router.finished()
             #expect(events.all == ["GET"])
             gate.open()

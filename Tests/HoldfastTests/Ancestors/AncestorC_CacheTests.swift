@@ -161,7 +161,7 @@ import Testing
             while fixture.origin.requestCount == 0 { await Task.yield() }
             _ = screen
             screen = nil
-            await fixture.origin.waitForOpenConnections(atMost: 0)
+            await fixture.origin.waitUntilCancelled()
             #expect(events.all.isEmpty)
             gate.open()
         }
