@@ -141,7 +141,7 @@ import NIOHTTP1
         try await client.close()
     }
 
-    /// Processor time of a request that goes to the network, one after the other and eight at a time.
+    /// Processor time of a request that goes to the network, one after the other.
     private func network() async throws -> [Figure] {
         let client = try await open("network")
         let plain = HTTPClient(eventLoopGroupProvider: .singleton)
