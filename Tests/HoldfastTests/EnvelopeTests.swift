@@ -138,6 +138,27 @@ import Testing
         #expect(!ContentDecoding.isItsOwnJudge(Enveloped<Int>.self) && !ContentDecoding.isItsOwnJudge(Moment.self))
     }
 
+    /// Bytes as they are may be anything; what is an envelope and says failure takes no good data's place. Mutant: bytes judged by nothing.
+    @Test func aFailedEnvelopeIsNotStoredAsBytesEither() async throws {
+        try await ScriptedClient.run(.init(envelope: Envelope())) { fixture in
+            let good = #"{"code":0,"data":1}"#
+            fixture.script("/x", .fresh(good), .fresh(#"{"code":1,"msg":"no"}"#))
+            fixture.script("/image", .fresh("\u{89}PNG"))
+            fixture.script("/other", .fresh(#"{"title":"no envelope"}"#))
+            let client = fixture.client
+            _ = try await client.fetch(fixture.get("/x"), as: Data.self)
+            let failed = try await client.fetch(fixture.get("/x"), as: Data.self, .networkOnly).value
+            #expect(String(decoding: failed, as: UTF8.self).contains("no"))
+            let stored = try await client.fetch(fixture.get("/x"), as: Data.self, .storedOnly)?.value
+            #expect(stored.map { String(decoding: $0, as: UTF8.self) } == good)
+            for path in ["/image", "/other"] {
+                _ = try await client.fetch(fixture.get(path), as: Data.self)
+                let kept = try await client.fetch(fixture.get(path), as: Data.self, .storedOnly)
+                #expect(kept != nil, "\(path)")
+            }
+        }
+    }
+
     @Test func aValueWithoutAModelIsReadFromTheEnvelopesModelOn() throws {
         let content = Content(
             Data(#"{"code":0,"data":{"moments":[{"id":9007199254740993}]}}"#.utf8),

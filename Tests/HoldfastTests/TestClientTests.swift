@@ -15,6 +15,17 @@ import Testing
         }
     }
 
+    /// What it offers is good with any test library, and in none.
+    @Test func noSourceOfTheProductImportsATestLibrary() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources/HoldfastTesting")
+        let names = try FileManager.default.subpathsOfDirectory(atPath: root.path).filter { $0.hasSuffix(".swift") }
+        #expect(names.count > 10)
+        for name in names {
+            let text = try String(contentsOf: root.appending(path: name), encoding: .utf8)
+            #expect(!text.contains(/import (Testing|XCTest)\b/), "\(name)")
+        }
+    }
+
     struct Own: Error {}
 
     @Test func whatTheBodyThrowsComesFirst() async {

@@ -84,11 +84,11 @@ extension Call where Value: Decodable {
 extension Decodable where Self: Sendable {
     /// Refuses content that is an envelope by its own type, this one, and says failure; `nil` for types that are judged by the client's envelope.
     ///
-    /// Content that is taken as the bytes it is, is judged by nothing: it may be an image.
+    /// Content that is taken as the bytes it is, is refused only where it is the client's envelope and says failure: it may be an image.
     static var judge: Call<Self>.Judge? {
         guard ContentDecoding.isItsOwnJudge(self) || self is any EnvelopedContent.Type else { return nil }
         return { content in
-            guard let type = Self.self as? any EnvelopedContent.Type else { return }
+            guard let type = Self.self as? any EnvelopedContent.Type else { return try content.refuseFailure() }
             try content.decode(type).mustSucceed()
         }
     }

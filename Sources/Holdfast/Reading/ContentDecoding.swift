@@ -68,6 +68,18 @@ struct ContentDecoding: Sendable {
         guard result.isSuccess else { throw HoldfastError(failed: result, in: answer) }
     }
 
+    /// Refuses content that is an envelope and says failure. Content of which nobody knows whether it comes in an envelope, bytes as they are, passes where it has no status: it may be an image.
+    ///
+    /// - Throws: ``HoldfastError`` with code `envelope`.
+    func refuseFailure(_ data: Data, status: HTTPResponse.Status, target: MessageTarget) throws {
+        guard let envelope, !data.isEmpty else { return }
+        let result = try? ReadingPlace.$current.withValue(ReadingPlace(envelope: envelope)) {
+            try decoder.decode(EnvelopeResult.self, from: data)
+        }
+        guard let result, result.code != .null, !result.isSuccess else { return }
+        throw HoldfastError(failed: result, in: Answer(data: data, status: status, target: target))
+    }
+
     /// Whether a type is content that comes in no envelope, whatever the client says: the bytes as they are, or an envelope by its own type.
     /// Such content is not for ``checkEnvelope(_:status:target:)``.
     static func isItsOwnJudge(_ type: any Decodable.Type) -> Bool {

@@ -24,4 +24,9 @@ public struct ResponseContent: Sendable {
         if let path { decoding.path = path }
         return try decoding.decode(type, from: data, status: head.status, target: target)
     }
+
+    /// Refuses an envelope that says failure, where this may be one.
+    func refuseFailure() throws {
+        try decoding.refuseFailure(data, status: head.status, target: target)
+    }
 }
