@@ -4,7 +4,7 @@
 ///
 /// * **Start**: nothing happens before it is iterated or subscribed to, and each iteration is a request of its own.
 /// * **Order**: what is stored comes before what the network answers; emissions come one at a time.
-/// * **Back-pressure**: the next emission is made when it is asked for, that is, when the loop's body, or the callback, has returned. Only the network's answer is fetched ahead: it is under way while the
+/// * **Back-pressure**: the next emission is made when it is asked for, that is, when the loop's body, or the callback, has returned. Only the network's answer is fetched, and made a value, ahead: it is under way while the
 ///   stored value is looked at.
 /// * **End**: exactly one: it completes, or it throws ``HoldfastError``. Nothing comes after it.
 /// * **Cancellation**: letting go of the iterator or the subscription, or cancelling the task that iterates, cancels the request; one that no other caller shares is closed on the wire, unless its answer is being stored and its length
