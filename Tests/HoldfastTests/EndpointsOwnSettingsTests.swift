@@ -1,7 +1,6 @@
 import Foundation
 import Holdfast
 import HoldfastTesting
-import Synchronization
 import Testing
 
 /// What an endpoint says for itself is what a client goes by, where the call says nothing else.
@@ -142,16 +141,6 @@ import Testing
                 }
                 #expect(values == ["sun", "news 1", "news 2"])
             }
-        }
-    }
-
-    /// Counts what it decodes.
-    private final class CountingDecoder: ResponseDecoder {
-        private let counter = Mutex(0)
-        var count: Int { counter.withLock { $0 } }
-        func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
-            counter.withLock { $0 += 1 }
-            return try JSONDecoder().decode(type, from: data)
         }
     }
 

@@ -2,19 +2,7 @@ import Foundation
 import Holdfast
 import HoldfastTesting
 import SampleOrigin
-import Synchronization
 import Testing
-
-/// Counts what it decodes.
-private final class CountingDecoder: ResponseDecoder {
-    private let counter = Mutex(0)
-    var count: Int { counter.withLock { $0 } }
-
-    func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
-        counter.withLock { $0 += 1 }
-        return try JSONDecoder().decode(type, from: data)
-    }
-}
 
 @Suite(.timeLimit(.minutes(5))) struct TypedMemoryTests {
     @Test func aStoredResponseIsDecodedOnceForEachType() async throws {
