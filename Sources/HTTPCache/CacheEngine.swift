@@ -16,6 +16,8 @@ public final class CacheEngine: Sendable {
     /// Whether an event loop may write to it.
     let storeSuspends: Bool
     let transport: any Transport
+    /// The transport, where an event loop can use it without a task.
+    let callbackTransport: (any CallbackTransport)?
     let policy: CachePolicy
     let clock: any WallClock
     let logger: Logger
@@ -64,6 +66,7 @@ public final class CacheEngine: Sendable {
         self.blockingStore = store as? any BlockingLookup
         self.storeSuspends = store is any SuspendingWrites
         self.transport = transport
+        self.callbackTransport = transport as? any CallbackTransport
         self.policy = policy
         self.partitions = CredentialPartition(secret: credentialSecret)
         self.currentMode = Mutex(mode)
@@ -134,6 +137,12 @@ public final class CacheEngine: Sendable {
         try await recording(prepared.presented) { try await exchange(prepared) }
     }
 
+    /// The answer to a request whose fetch needs a task after all.
+    @concurrent
+    package func respond(to direct: DirectFetch) async throws -> CacheResponse {
+        try await recording(direct.prepared.presented) { try await direct.answer() }
+    }
+
     /// Counts, traces and logs an exchange.
     private func recording(_ request: CacheRequest, _ exchange: () async throws -> CacheResponse) async throws
         -> CacheResponse
@@ -141,14 +150,7 @@ public final class CacheEngine: Sendable {
         do {
             guard !fills.isClosed else { throw ExchangeError.shutDown(request) }
             let response = try await isTraced ? traced(request, exchange) : exchange()
-            metrics.record(response)
-            logger.debug(
-                "Exchange ended",
-                metadata: [
-                    "http.method": "\(request.head.method)", "http.status": "\(response.head.status.code)",
-                    "cache.status": "\(response.outcome.cacheStatus())",
-                ]
-            )
+            record(response, to: request)
             return response
         } catch {
             metrics.record(error)
@@ -158,6 +160,17 @@ public final class CacheEngine: Sendable {
             )
             throw error
         }
+    }
+
+    func record(_ response: CacheResponse, to request: CacheRequest) {
+        metrics.record(response)
+        logger.debug(
+            "Exchange ended",
+            metadata: [
+                "http.method": "\(request.head.method)", "http.status": "\(response.head.status.code)",
+                "cache.status": "\(response.outcome.cacheStatus())",
+            ]
+        )
     }
 
     /// Ends every fetch that is under way and takes no more. Returns when the last has ended.

@@ -203,7 +203,13 @@ public final class GatewayServer: Service {
                         )
                     }
                     try channel.pipeline.syncOperations.addHandler(
-                        ConnectionHandler(service: service, hot: hot.value, executor: executor, lookups: lookups)
+                        ConnectionHandler(
+                            service: service,
+                            hot: hot.value,
+                            executor: executor,
+                            lookups: lookups,
+                            round: .of(loop)
+                        )
                     )
                 }
             }

@@ -40,16 +40,32 @@ struct GatewayService: Sendable {
         to sink: some ResponseSink
     ) async {
         let inForce = live.current
-        let answering = Answering(inForce, client)
+        await answer(Answering(inForce, client), to: sink) {
+            if let prepared { return try await engine.respond(to: prepared) }
+            let request = try await cacheRequest(head, inForce, from: client, content: content, sink)
+            return try await engine.respond(to: request)
+        }
+    }
+
+    /// The same for a request that is under way already.
+    func answer(_ direct: DirectFetch, from client: GatewayClient, to sink: some ResponseSink) async {
+        await answer(Answering(live.current, client), to: sink) { try await engine.respond(to: direct) }
+    }
+
+    /// The same for a response that is there already.
+    func answer(_ response: CacheResponse, from client: GatewayClient, to sink: some ResponseSink) async {
+        await answer(Answering(live.current, client), to: sink) { response }
+    }
+
+    private func answer(
+        _ answering: Answering,
+        to sink: some ResponseSink,
+        _ respond: () async throws -> CacheResponse
+    ) async {
         do {
             let response: CacheResponse
             do {
-                if let prepared {
-                    response = try await engine.respond(to: prepared)
-                } else {
-                    let request = try await cacheRequest(head, inForce, from: client, content: content, sink)
-                    response = try await engine.respond(to: request)
-                }
+                response = try await respond()
             } catch let error as ExchangeError {
                 let problem = error.refusedContent.map { Problem($0) } ?? Problem(error)
                 return try await send(problem, answering, to: sink)
@@ -89,6 +105,7 @@ struct GatewayService: Sendable {
         switch engine.residentSearch(for: prepared) {
         case .hit(let hit): return .answer(residentAnswer(hit, for: client))
         case .unknown(let lookup): return .unknown(lookup)
+        case .nothing(let start): return .nothing(start)
         case .none: return .none
         }
     }
@@ -118,6 +135,7 @@ struct GatewayService: Sendable {
     enum ResidentAnswering {
         case answer(ResidentAnswer)
         case unknown(StoredLookup)
+        case nothing(LookupStart)
         case none
     }
 

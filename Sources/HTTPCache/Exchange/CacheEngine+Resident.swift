@@ -15,20 +15,17 @@ extension CacheEngine {
 
     /// The same, and where memory does not know, the lookup in the store that would tell; ``storedHit(for:_:)`` takes what it finds.
     package func residentSearch(for prepared: PreparedRequest) -> ResidentSearch {
-        guard mayAnswerAtOnce(prepared) else { return .none }
-        // Before the lookup, so that what happens after it is noticed.
-        let sequence = store.invalidationSequence
+        guard mayAnswerAtOnce(prepared), let key = prepared.key else { return .none }
+        let start = lookupStart(key)
         guard let found = residentResponses(prepared) else {
             // A part of a body is opened for its own sake.
             guard let disk = blockingStore, !prepared.request.head.headerFields.contains(.range) else {
                 return .none
             }
-            return .unknown(StoredLookup(keys: prepared.lookupKeys, store: disk))
+            return .unknown(StoredLookup(keys: prepared.lookupKeys, store: disk, start: start))
         }
-        // Most requests that miss have nothing stored: no exchange is made for those yet.
-        guard found.contains(where: { !$0.responses.isEmpty }), var exchange = exchangeAtOnce(prepared),
-            let hit = exchange.hit(found, sequence)
-        else { return .none }
+        guard found.contains(where: { !$0.responses.isEmpty }) else { return .nothing(start) }
+        guard var exchange = exchangeAtOnce(prepared), let hit = exchange.hit(found, start.fence) else { return .none }
         return .hit(recorded(hit, prepared))
     }
 
@@ -40,7 +37,12 @@ extension CacheEngine {
         return recorded(hit, prepared)
     }
 
-    private func mayAnswerAtOnce(_ prepared: PreparedRequest) -> Bool {
+    /// To be called before a lookup.
+    func lookupStart(_ key: CacheKey) -> LookupStart {
+        LookupStart(endedFills: fills.endedCount(key), fence: store.invalidationSequence)
+    }
+
+    func mayAnswerAtOnce(_ prepared: PreparedRequest) -> Bool {
         prepared.request.body == nil && !prepared.request.ignoresStored && !options.usesNoVarySearch && !fills.isClosed
     }
 
@@ -92,7 +94,7 @@ extension CacheEngine {
     /// All that is stored under the request's keys, read where it is called; `nil` also where reading takes long these days.
     private func readResponses(_ prepared: PreparedRequest) -> Found? {
         guard let disk = blockingStore else { return nil }
-        return readingPace.read { StoredLookup(keys: prepared.lookupKeys, store: disk).read()?.responses }
+        return readingPace.read { disk.lookupInPlace(all: prepared.lookupKeys) }
     }
 
     /// Whether a hit's conditions hold at an instant. If so, that is an exchange that ended in this hit, and it is recorded as one.

@@ -146,7 +146,7 @@ struct Exchange {
             fence: fence,
             storedSuccess: stored
         )
-        fill.start(on: request.place.executor) { await fetcher.run($0, hasPlace: true) }
+        fill.start(on: request.place.executor) { await fetcher.run($0, from: .entered) }
     }
 
     // MARK: Fetching
@@ -183,7 +183,8 @@ struct Exchange {
         return try await answer(of: fill, fetcher, isCollapsed: false)
     }
 
-    private func answer(of fill: Fill, _ fetcher: Fetcher, isCollapsed: Bool) async throws -> CacheResponse {
+    /// What a fill comes to, as this caller's answer; where it is not for this caller, another fetch's.
+    func answer(of fill: Fill, _ fetcher: Fetcher, isCollapsed: Bool) async throws -> CacheResponse {
         let answer: Fill.Answer
         do {
             if machine.originIsSlow() != nil, let limit = prepared.softTimeout(engine.options) {
@@ -216,13 +217,7 @@ struct Exchange {
                 : network(response, reader.stream, head, outcome)
         case .exclusive(let response, let responseTime):
             if let stale = await staleOnError(response.head.status) { return stale }
-            let head = StoredResponseHead(
-                status: response.head.status,
-                fields: response.head.headerFields,
-                requestTime: now,
-                responseTime: responseTime
-            )
-            return network(response.head, response.body, head, outcome)
+            return exclusive(response, responseTime, outcome)
         case .released(let status):
             if let stale = await staleOnError(status) { return stale }
             return try await fetchAlone(fetcher)
@@ -263,6 +258,17 @@ struct Exchange {
             // The head may have come in the very moment: then it is the answer, and nobody else's.
             return try? await group.next() ?? nil
         }
+    }
+
+    /// What is for this caller and nobody else, as it came.
+    func exclusive(_ response: TransportResponse, _ responseTime: Timestamp, _ outcome: CacheOutcome) -> CacheResponse {
+        let head = StoredResponseHead(
+            status: response.head.status,
+            fields: response.head.headerFields,
+            requestTime: now,
+            responseTime: responseTime
+        )
+        return network(response.head, response.body, head, outcome)
     }
 
     private func network(

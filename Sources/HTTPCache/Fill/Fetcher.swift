@@ -35,31 +35,53 @@ struct Fetcher: Sendable {
     /// Octets of a body that are stored where the exchange runs.
     private static let inPlaceLimit: Int64 = 256 << 10
 
-    /// - Parameter hasPlace: it is among the origin's requests under way already.
-    func run(_ fill: Fill, hasPlace: Bool = false) async {
+    /// How far a fetch has come when a task takes it over.
+    enum Beginning {
+        case nothing
+        /// It is among the origin's requests under way.
+        case entered
+        /// The same, and it has its answer.
+        case answered(Answer)
+        /// The same, and it has none.
+        case failed(any Error)
+    }
+
+    /// What an origin answered, and what is to be done with it.
+    struct Answer {
+        let response: TransportResponse
+        let responseTime: Timestamp
+        let context: FillContext
+        let decision: FillDecision
+    }
+
+    func run(_ fill: Fill, from beginning: Beginning = .nothing) async {
         let origin = origin
         do {
-            if !hasPlace { try await engine.enter(origin, within: prepared.hardTimeout(engine.options)) }
+            if case .nothing = beginning {
+                try await engine.enter(origin, within: prepared.hardTimeout(engine.options))
+            }
             // What is told next may come from this fetch; its place is free when all of it is stored.
             defer { engine.origins.leave(origin) }
-            try await fetch(fill, origin)
+            switch beginning {
+            case .nothing, .entered: try await fetch(fill, origin)
+            case .answered(let answer): try await take(answer, fill, origin)
+            case .failed(let error): throw noted(error, fill)
+            }
         } catch let overload as OriginRegistry.Overload {
             engine.fills.detach(fill, key)
             fill.publish(.failed(ExchangeError.overloaded(request, overload, engine.options)))
         } catch {
             engine.fills.detach(fill, key)
-            fill.publish(.failed(Task.isCancelled && !error.isSilence ? CancellationError() : error))
+            fill.publish(.failed(fill.isCancelled && !error.isSilence ? CancellationError() : error))
         }
         engine.fills.end(fill, key)
     }
 
     /// What is sent. Interim responses go to the caller whose request it is, for as long as that waits.
-    private func sending(_ fill: Fill) -> TransportRequest {
+    func sending(_ fill: Fill) -> TransportRequest {
         var sending = prepared.sending(fetch.request)
         if let inform = request.onInformational {
-            sending.onInformational = { [weak fill] interim in
-                if fill?.hasLeader == true { inform(interim) }
-            }
+            sending.onInformational = { if fill.hasLeader { inform($0) } }
         }
         return sending
     }
@@ -76,11 +98,21 @@ struct Fetcher: Sendable {
                 by: fill
             )
         } catch {
-            if (error as? TransportError)?.code.isUnreachable == true, !Task.isCancelled || error.isSilence {
-                engine.throttle.note(.unreachable, key, at: engine.clock.now())
-            }
-            throw error
+            throw noted(error, fill)
         }
+        try await take(judge(response, requestedAt: requestTime), fill, origin)
+    }
+
+    /// Remembers that the origin could not be reached.
+    private func noted(_ error: any Error, _ fill: Fill) -> any Error {
+        if (error as? TransportError)?.code.isUnreachable == true, !fill.isCancelled || error.isSilence {
+            engine.throttle.note(.unreachable, key, at: engine.clock.now())
+        }
+        return error
+    }
+
+    /// Decides about an answer, the moment it has come.
+    func judge(_ response: TransportResponse, requestedAt requestTime: Timestamp) -> Answer {
         let responseTime = engine.clock.now()
         if response.head.status.isServerFailure {
             engine.throttle.note(.status(response.head.status.code), key, at: responseTime)
@@ -107,7 +139,14 @@ struct Fetcher: Sendable {
             context.hasSecrets = secrets.areIn(request.head, ignoring: prepared.settings?.ignoredFields ?? [])
             context.secretValues = secrets.values(in: request.head)
         }
-        switch context.decide(response.head, at: responseTime) {
+        let decision = context.decide(response.head, at: responseTime)
+        return Answer(response: response, responseTime: responseTime, context: context, decision: decision)
+    }
+
+    /// Does what was decided.
+    private func take(_ answer: Answer, _ fill: Fill, _ origin: Origin) async throws {
+        let (response, context, responseTime) = (answer.response, answer.context, answer.responseTime)
+        switch answer.decision {
         case .freshen(let stored, let head):
             // An answer from before this one must not take the place of what it confirms.
             _ = engine.fills.claimStoring(fill, key, head)

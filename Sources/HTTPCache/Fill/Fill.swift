@@ -53,7 +53,20 @@ final class Fill: Sendable {
         var isBackground = false
         /// Reads nothing, and keeps a body from being given up while members are on the way to it.
         var door: SharedBodyReader?
-        var task: Task<Void, Never>?
+        var work: Work?
+    }
+
+    /// What carries the fetch.
+    fileprivate enum Work: Sendable {
+        case task(Task<Void, Never>)
+        case call(any TransportCall)
+
+        func cancel() {
+            switch self {
+            case .task(let task): task.cancel()
+            case .call(let call): call.cancel()
+            }
+        }
     }
 
     /// ``ResponseStore/invalidationSequence`` before the request was sent.
@@ -83,19 +96,31 @@ final class Fill: Sendable {
     func start(on executor: (any TaskExecutor)? = nil, _ fetch: @escaping @Sendable (Fill) async -> Void) {
         let task = Task(executorPreference: executor) { await fetch(self) }
         let isCancelled = state.withLock { state in
-            state.task = task
+            state.work = .task(task)
             return state.isCancelled
         }
         if isCancelled { task.cancel() }
+    }
+
+    /// Has a call carry the fetch until a task takes over, if none has already.
+    func isCarried(by call: any TransportCall) {
+        let isCancelled = state.withLock { state in
+            if state.work == nil { state.work = .call(call) }
+            return state.isCancelled
+        }
+        if isCancelled { call.cancel() }
     }
 
     /// Ends the fetch; nobody joins it any more.
     func cancel() {
         state.withLock { state in
             state.isCancelled = true
-            return state.task
+            return state.work
         }?.cancel()
     }
+
+    /// Whether it was given up: what it fails with then is nobody's.
+    var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
     /// A place in the group; call ``answer(isLeader:)`` once for it.
     ///
@@ -142,12 +167,19 @@ final class Fill: Sendable {
         }
     }
 
+    /// What has been published, for a member who does not wait; ``answer(isLeader:)`` else.
+    func answerNow(isLeader: Bool) -> Result<Answer, any Error> {
+        defer { leave(isLeader: isLeader) }
+        return state.withLock { $0.answer(isLeader: isLeader) }
+    }
+
     /// Whether the caller whose request is under way waits for its head.
     var hasLeader: Bool { state.withLock { !$0.hasLeaderLeft } }
 
-    private func leave(isLeader: Bool) {
+    /// A member goes, with its answer or without.
+    func leave(isLeader: Bool) {
         // What is let go of here ends other things, and must not do so under the lock.
-        let (task, _, _) = state.withLock { state -> (Task<Void, Never>?, SharedBodyReader?, Publication?) in
+        let (work, _, _) = state.withLock { state -> (Work?, SharedBodyReader?, Publication?) in
             state.memberCount -= 1
             if isLeader { state.hasLeaderLeft = true }
             var dropped: Publication?
@@ -158,17 +190,19 @@ final class Fill: Sendable {
             guard state.memberCount == 0 else { return (nil, nil, dropped) }
             guard state.publication != nil || state.isBackground else {
                 state.isCancelled = true
-                return (state.task, nil, dropped)
+                return (state.work, nil, dropped)
             }
             return (nil, state.door.take(), dropped)
         }
-        task?.cancel()
+        work?.cancel()
     }
 
     /// Hands the head to everyone who waits, in the order in which they came.
     func publish(_ publication: Publication) {
         let (answers, _) = state.withLock { state in
             state.publication = publication
+            // It is over, and holds what leads back here.
+            if case .call? = state.work { state.work = nil }
             if case .shared(_, _, let body) = publication, state.memberCount > 0 { state.door = body.makeReader() }
             let waiting = state.waiting
             state.waiting = []

@@ -67,6 +67,15 @@ final class FillRegistry: Sendable {
         }
     }
 
+    /// A fill that others may join, for a caller who does not wait for another's: `nil` where one is under way, may have ended since the caller looked into the store, or
+    /// the cache is shut down. ``admit(_:seen:fence:rules:mayReuse:)`` tells which.
+    func leadAtOnce(_ key: CacheKey, seen: UInt32, fence: InvalidationSequence, rules: ObjectIdentifier?) -> Fill? {
+        state.withLock { state in
+            guard !state.isClosed, state.keys[key]?.fill == nil, seen == state.ended[Self.slot(key)] else { return nil }
+            return state.makeFill(key, fence, rules: rules, mayBeJoined: true)
+        }
+    }
+
     /// A fill that nobody else may join. `nil` when the cache is shut down.
     func admitAlone(_ key: CacheKey, fence: InvalidationSequence) -> Fill? {
         state.withLock { state in

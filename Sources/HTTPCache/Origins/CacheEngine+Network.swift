@@ -29,18 +29,27 @@ extension CacheEngine {
                     span.attributes["http.response.status_code"] = response.head.status.code
                     return response
                 } : redactingErrors(request, for: prepared, by: fill)
-            if origins.answered(origin) {
-                health.answersAgain(origin)
-                logger.notice("Origin answers again", metadata: ["origin": "\(origin)"])
-            }
+            noteAnswer(of: origin)
             return response
         } catch {
-            if !Task.isCancelled || error.isSilence, prepared.usesBreaker {
-                // As it came: its rules are applied to it again.
-                note(error, of: origin, probe: isProbed ? prepared.presented : nil)
-            }
+            if !Task.isCancelled || error.isSilence { note(error, of: origin, for: prepared, isProbed: isProbed) }
             throw error
         }
+    }
+
+    func noteAnswer(of origin: Origin) {
+        guard origins.answered(origin) else { return }
+        health.answersAgain(origin)
+        logger.notice("Origin answers again", metadata: ["origin": "\(origin)"])
+    }
+
+    /// Notes a failure that is the origin's.
+    ///
+    /// - Parameter isProbed: see ``send(_:to:for:isProbed:by:)``.
+    func note(_ error: any Error, of origin: Origin, for prepared: PreparedRequest, isProbed: Bool) {
+        guard prepared.usesBreaker else { return }
+        // As it came: its rules are applied to it again.
+        note(error, of: origin, probe: isProbed ? prepared.presented : nil)
     }
 
     /// What is thrown names no secrets: within the span already, because that records it.

@@ -14,7 +14,7 @@ import NIOCore
 /// One client's HTTP/1 connection: performs what ``ConnectionMachine`` decides, and takes the answers of its exchanges.
 ///
 /// Everything here runs on the channel's event loop. An exchange runs in a task of its own and comes back through ``ExchangeLink``.
-final class ConnectionHandler: ChannelInboundHandler {
+final class ConnectionHandler: ChannelInboundHandler, Flushing {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
@@ -36,10 +36,13 @@ final class ConnectionHandler: ChannelInboundHandler {
     private let executor: LoopExecutor
     /// What looks up what is not in memory.
     private let lookups: DiskLookups
+    private let round: LoopRound
     private var machine: ConnectionMachine
     private var context: ChannelHandlerContext?
     private lazy var client = GatewayClient(address: context?.remoteAddress?.ipAddress)
     private var task: Task<Void, Never>?
+    /// The present exchange, as long as it needs no task.
+    private var direct: DirectFetch?
     private var request: RequestHead?
     /// How the present answer's content is delimited; `nil` until it begins.
     private var framing: AnswerFraming?
@@ -63,7 +66,8 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// Tells the present exchange from those before it, whose tasks may still be about.
     private var number: UInt64 = 0
 
-    init(service: GatewayService, hot: HotTable, executor: LoopExecutor, lookups: DiskLookups) {
+    init(service: GatewayService, hot: HotTable, executor: LoopExecutor, lookups: DiskLookups, round: LoopRound) {
+        self.round = round
         self.executor = executor
         self.lookups = lookups
         self.service = service
@@ -149,6 +153,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         number += 1
         task?.cancel()
         task = nil
+        direct.take()?.abandon()
         content.take()?.fail(CancellationError())
         writability.take()?.fail(CancellationError())
     }
@@ -216,7 +221,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             perform(machine.nextRequest())
         }
         isProceeding = false
-        if !isReading { flush() }
+        flushSoon()
     }
 
     /// Answers a request that was answered before with the same octets, where that holds still.
@@ -284,27 +289,55 @@ final class ConnectionHandler: ChannelInboundHandler {
         let search = prepared.map { service.residentAnswer($0, for: client) }
         if case .answer(let answer)? = search { return self.answer(head, with: answer, isResident: true) }
         if !head.hasContent { readAhead() }
-        if case .unknown(let lookup)? = search, let prepared {
+        switch (search, prepared) {
+        case (.unknown(let lookup), let prepared?):
             let isBegun = lookups.begin(lookup) { found in
-                link.ifPresent { $0.lookedUp(found, head, prepared, link) }
+                link.ifPresent { $0.lookedUp(found, since: lookup.start, head, prepared, link) }
             }
-            if isBegun { return }
+            if !isBegun { beginExchange(head, prepared, link) }
+        case (.nothing(let start), let prepared?):
+            if !fetch(prepared, since: start, link) { beginExchange(head, prepared, link) }
+        default:
+            beginExchange(head, prepared, link)
         }
-        beginExchange(head, prepared, link)
     }
 
     /// Answers with what is stored, if that is all there is to it.
     private func lookedUp(
         _ found: StoredLookup.Found?,
+        since start: LookupStart,
         _ head: RequestHead,
         _ prepared: PreparedRequest,
         _ link: ExchangeLink
     ) {
+        if found?.isNothing == true, fetch(prepared, since: start, link) { return }
         guard let found, let answer = service.storedAnswer(prepared, found, for: client) else {
             return beginExchange(head, prepared, link)
         }
         self.answer(head, with: answer, isResident: false)
-        if !isReading { flush() }
+        flushSoon()
+    }
+
+    /// Asks the origin for what is not stored; `false` where an exchange has to see to it.
+    private func fetch(_ prepared: PreparedRequest, since start: LookupStart, _ link: ExchangeLink) -> Bool {
+        let fetch = service.engine.fetchDirectly(prepared, since: start) { outcome in
+            link.ifPresent { $0.fetched(outcome, link) }
+        }
+        guard let fetch else { return false }
+        if task == nil { direct = fetch }
+        return true
+    }
+
+    private func fetched(_ outcome: DirectFetch.Outcome, _ link: ExchangeLink) {
+        direct = nil
+        let (service, client) = (service, client)
+        switch outcome {
+        case .answered(let response):
+            if let whole = service.whole(response, for: client) { return answer(whole.head, whole.content) }
+            task = Task(executorPreference: executor) { await service.answer(response, from: client, to: link) }
+        case .goesOn(let direct):
+            task = Task(executorPreference: executor) { await service.answer(direct, from: client, to: link) }
+        }
     }
 
     private func beginExchange(_ head: RequestHead, _ prepared: PreparedRequest?, _ link: ExchangeLink) {
@@ -372,7 +405,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     func answer(_ head: HTTPResponse, _ content: ByteBuffer) {
         put(announce(head, length: Int64(content.readableBytes)))
         finish(with: content)
-        if !isReading { flush() }
+        flushSoon()
     }
 
     /// Writes the content of an answer whose length was announced, and ends it.
@@ -451,15 +484,13 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     /// Flushes when the loop's present round is over: what comes until then goes with it, the end of the answer often.
     private func flushSoon() {
-        guard isUnflushed, !isReading, !isFlushScheduled, let context else { return }
+        guard isUnflushed, !isReading, !isFlushScheduled else { return }
         isFlushScheduled = true
-        context.eventLoop.assumeIsolated().execute {
-            self.isFlushScheduled = false
-            self.flush()
-        }
+        round.flush(self)
     }
 
-    private func flush() {
+    func flush() {
+        isFlushScheduled = false
         guard isUnflushed else { return }
         isUnflushed = false
         context?.flush()

@@ -26,6 +26,12 @@ extension GatewayService {
         try await sink.finish()
     }
 
+    /// An answer whose content is there already, for who does not wait.
+    func whole(_ response: CacheResponse, for client: GatewayClient) -> (head: HTTPResponse, content: ByteBuffer)? {
+        guard let content = response.body.whole else { return nil }
+        return (finished(response, Answering(live.current, client)).head, content)
+    }
+
     /// The head as clients get it, and the content's length where it is known.
     func finished(_ response: CacheResponse, _ answering: Answering) -> (head: HTTPResponse, length: Int64?) {
         var head = response.head

@@ -25,18 +25,16 @@ final class OriginConnection: Sendable {
         eventLoop = channel.eventLoop
     }
 
-    /// Sends a head; what comes back is the head of the final response, to be. Both fail with ``OriginFailure``.
+    /// Sends a head. To be called on the event loop; see ``OriginConnectionHandler/begin(_:_:onInterim:_:)``.
     ///
     /// Content is not begun before this returns: where nothing was sent, nothing of it must have been read.
     func begin(
         _ number: UInt64,
         _ request: OriginRequest,
-        onInterim: (@Sendable (HTTPResponse) -> Void)?
-    ) async throws -> EventLoopFuture<OriginAnswer> {
-        if eventLoop.inEventLoop { return try handler.value.begin(number, request, onInterim: onInterim) }
-        return try await eventLoop.submit {
-            try self.handler.value.begin(number, request, onInterim: onInterim)
-        }.get()
+        onInterim: (@Sendable (HTTPResponse) -> Void)?,
+        _ completion: @escaping OriginConnectionHandler.Completion
+    ) throws(OriginFailure) {
+        try handler.value.begin(number, request, onInterim: onInterim, completion)
     }
 
     /// Sends the content, as fast as the origin takes it.
@@ -72,6 +70,9 @@ final class OriginConnection: Sendable {
     func close() async {
         try? await channel.close()
     }
+
+    /// Closes it without waiting for that.
+    func close() { channel.close(promise: nil) }
 }
 
 /// The content of one answer; when nobody holds it any more before its end, the exchange is abandoned.

@@ -7,15 +7,18 @@ import NIOSSL
 ///
 /// It reads only what is asked for: nothing but the head until somebody pulls the content. While it waits for a next request it reads to learn
 /// that the origin hung up, or sent what nobody asked for.
-final class OriginConnectionHandler: ChannelInboundHandler {
+final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
+
+    /// Takes the head of the final response. Called once, on the event loop.
+    typealias Completion = (Result<OriginAnswer, OriginFailure>) -> Void
 
     private struct Exchange {
         var number: UInt64
         var decoder: ResponseDecoder
         /// `nil` when the head has been delivered.
-        var head: EventLoopPromise<OriginAnswer>?
+        var head: Completion?
         /// There while somebody waits for content.
         var piece: EventLoopPromise<OriginPiece>?
         var onInterim: (@Sendable (HTTPResponse) -> Void)?
@@ -41,12 +44,14 @@ final class OriginConnectionHandler: ChannelInboundHandler {
     private(set) var connection: OriginConnection?
     private var exchange: Exchange?
     private var writability: EventLoopPromise<Void>?
+    private let round: LoopRound
+    private var isUnflushed = false
     private let deadline = Deadline()
     private let times: Times
     private var connectionError: (any Error)?
     private var isKept = false
-    /// The last exchange that was given up and was not under way: it may be about to begin.
-    private var abandoned: UInt64?
+    /// A head that is to be handed over when all else is done: who takes it may begin anything, the next exchange here too.
+    private var delivery: (completion: Completion, result: Result<OriginAnswer, OriginFailure>)?
     /// Set when the channel is closed, by whichever side.
     private var isClosed = false
 
@@ -60,6 +65,7 @@ final class OriginConnectionHandler: ChannelInboundHandler {
         self.configuration = configuration
         self.pool = pool
         self.eventLoop = eventLoop
+        round = .of(eventLoop)
         times = Times(configuration)
     }
 
@@ -129,33 +135,39 @@ final class OriginConnectionHandler: ChannelInboundHandler {
 
     // MARK: An exchange's doings, by way of its connection
 
+    /// Sends a head, and takes the answer's.
+    ///
+    /// - Throws: where nothing was sent; `completion` is not called then.
     func begin(
         _ number: UInt64,
         _ request: OriginRequest,
-        onInterim: (@Sendable (HTTPResponse) -> Void)?
-    ) throws -> EventLoopFuture<OriginAnswer> {
+        onInterim: (@Sendable (HTTPResponse) -> Void)?,
+        _ completion: @escaping Completion
+    ) throws(OriginFailure) {
         isKept = false
         stopWaiting()
         guard let context, !isClosed, exchange == nil else {
             throw OriginFailure(error: hungUp(connectionError), isBeforeAnswer: true, isUnsent: true)
         }
-        guard abandoned != number else {
-            context.close(promise: nil)
-            throw CancellationError()
-        }
-        let promise = eventLoop.makePromise(of: OriginAnswer.self)
         exchange = Exchange(
             number: number,
             decoder: ResponseDecoder(method: request.method, limits: configuration.messageLimits),
-            head: promise,
+            head: completion,
             onInterim: onInterim,
             isUploaded: request.body == nil,
             headEnd: request.headEnd
         )
         wait(times.firstByte)
-        context.writeAndFlush(wrapOutboundOut(request.head), promise: nil)
+        context.write(wrapOutboundOut(request.head), promise: nil)
+        isUnflushed = true
+        round.flush(self)
         context.read()
-        return promise.futureResult
+    }
+
+    func flush() {
+        guard isUnflushed else { return }
+        isUnflushed = false
+        context?.flush()
     }
 
     /// - Returns: when more can be taken.
@@ -184,6 +196,7 @@ final class OriginConnectionHandler: ChannelInboundHandler {
         guard !isClosed, exchange?.number == number else { return }
         let message = "The content of a request to '\(endpoint)' broke off; the request was not completed."
         fail(TransportError(code: .cancelled, message: message, cause: error))
+        deliver()
     }
 
     func next(_ number: UInt64) -> EventLoopFuture<OriginPiece> {
@@ -213,15 +226,26 @@ final class OriginConnectionHandler: ChannelInboundHandler {
     }
 
     func abandon(_ number: UInt64) {
-        guard exchange?.number == number else { return abandoned = number }
+        guard exchange?.number == number else { return }
         fail(TransportError(code: .cancelled, message: "The exchange with '\(endpoint)' was given up."))
         exchange = nil
+        deliver()
     }
 
     // MARK: The answer
 
     /// Delivers what is there and asked for, and asks for more where something is missing.
     private func advance() {
+        receive()
+        deliver()
+    }
+
+    private func deliver() {
+        guard let delivery = delivery.take() else { return }
+        delivery.completion(delivery.result)
+    }
+
+    private func receive() {
         while isReceiving {
             if exchange?.head == nil, let octets = exchange?.ahead {
                 guard let promise = exchange?.piece.take(), var exchange else { return }
@@ -238,16 +262,15 @@ final class OriginConnectionHandler: ChannelInboundHandler {
                     wait(times.firstByte)
                 case .head(let head):
                     stopWaiting()
-                    let promise = exchange?.head.take()
                     exchange?.isKeptAlive = head.isKeptAlive
-                    if head.framing == .none || head.framing == .length(0) {
-                        // There is nothing to wait for: the connection is free before the head is looked at.
-                        _ = try exchange?.decoder.next()
-                        finish()
-                        promise?.succeed(OriginAnswer(head: head, whole: ByteBuffer()))
-                    } else {
-                        promise?.succeed(OriginAnswer(head: head, whole: whole()))
-                    }
+                    let hasContent = head.framing != .none && head.framing != .length(0)
+                    // There is nothing to wait for: the connection is free before the head is looked at.
+                    if !hasContent { _ = try exchange?.decoder.next() }
+                    guard let completion = exchange?.head.take() else { return }
+                    if !hasContent { finish() }
+                    delivery = (
+                        completion, .success(OriginAnswer(head: head, whole: hasContent ? whole() : ByteBuffer()))
+                    )
                 case .body(let octets):
                     exchange?.ahead = octets
                 case .end:
@@ -330,7 +353,7 @@ final class OriginConnectionHandler: ChannelInboundHandler {
         self.exchange?.failure = failure
         self.exchange?.head = nil
         self.exchange?.piece = nil
-        exchange.head?.fail(failure)
+        if let completion = exchange.head { delivery = (completion, .failure(failure)) }
         exchange.piece?.fail(failure)
         context?.close(promise: nil)
     }
@@ -374,6 +397,7 @@ final class OriginConnectionHandler: ChannelInboundHandler {
         // It may be on its way to a request that is not here yet; that one finds it closed, and takes another.
         if isKept { context?.close(promise: nil) }
         fail(TransportError(code: .timeout, message: "'\(endpoint)' did not answer in time."))
+        deliver()
     }
 }
 

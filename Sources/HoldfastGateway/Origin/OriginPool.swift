@@ -6,6 +6,8 @@ final class OriginPool: Sendable {
     private struct State {
         var idle: [OriginEndpoint: [OriginConnection]] = [:]
         var isClosed = false
+        /// Connections of other loops that were taken so far.
+        var borrowedCount = 0
 
         /// Of few endpoints the empty places stay, for the connections that come back to them.
         mutating func forgetIfEmpty(_ place: Dictionary<OriginEndpoint, [OriginConnection]>.Index) {
@@ -20,14 +22,41 @@ final class OriginPool: Sendable {
         self.limit = limit
     }
 
+    /// What there is for a caller who can use connections of its own loop alone.
+    enum Own {
+        case connection(OriginConnection)
+        /// Other loops have some.
+        case others
+        case none
+    }
+
+    func takeOwn(_ endpoint: OriginEndpoint, of eventLoop: any EventLoop) -> Own {
+        state.withLock { state in
+            guard let place = state.idle.index(forKey: endpoint), !state.idle.values[place].isEmpty else {
+                return .none
+            }
+            guard let own = state.idle.values[place].lastIndex(where: { $0.eventLoop === eventLoop }) else {
+                return .others
+            }
+            defer { state.forgetIfEmpty(place) }
+            return .connection(state.idle.values[place].remove(at: own))
+        }
+    }
+
+    /// The connection of another loop costs two changes of threads each time, and a new one is made once: of so many times, one is for a new one.
+    private static let borrowing = 8
+
     /// - Parameter eventLoop: where the caller runs: a connection that is served there is better than another, because nobody changes the thread then.
     func take(_ endpoint: OriginEndpoint, near eventLoop: (any EventLoop)?) -> OriginConnection? {
         state.withLock { state in
-            guard let place = state.idle.index(forKey: endpoint) else { return nil }
+            guard let place = state.idle.index(forKey: endpoint), !state.idle.values[place].isEmpty else { return nil }
             defer { state.forgetIfEmpty(place) }
-            guard let eventLoop, let near = state.idle.values[place].lastIndex(where: { $0.eventLoop === eventLoop })
-            else { return state.idle.values[place].popLast() }
-            return state.idle.values[place].remove(at: near)
+            guard let eventLoop else { return state.idle.values[place].popLast() }
+            if let near = state.idle.values[place].lastIndex(where: { $0.eventLoop === eventLoop }) {
+                return state.idle.values[place].remove(at: near)
+            }
+            state.borrowedCount &+= 1
+            return state.borrowedCount % Self.borrowing == 0 ? nil : state.idle.values[place].popLast()
         }
     }
 

@@ -25,7 +25,7 @@ struct OriginRequest: Sendable {
     /// Request line and fields.
     let head: ByteBuffer
     /// What follows the head; `nil` where nothing does.
-    let body: BodyStream?
+    private(set) var body: BodyStream?
     let isChunked: Bool
     /// Whether it may be sent again: idempotent (RFC 9110 §9.2.2; QUERY by RFC 10008), and its content is in memory.
     let isRepeatable: Bool
@@ -35,8 +35,8 @@ struct OriginRequest: Sendable {
     /// Octets up to which content is read into memory before it is sent, so that it can be sent again.
     private static let repeatableLimit: Int64 = 64 << 10
 
-    /// - Throws: ``TransportError`` (`invalidRequest`), or what reading the content throws.
-    init(_ request: TransportRequest, routes: GatewayRoutes?) async throws {
+    /// - Throws: ``TransportError`` (`invalidRequest`).
+    init(_ request: TransportRequest, routes: GatewayRoutes?) throws {
         headEnd = request.headTimeout.map { .now() + $0.timeAmount }
         guard let target = request.target ?? TargetURI(request: request.head), let path = request.head.path,
             let authority = request.head.authority
@@ -74,11 +74,7 @@ struct OriginRequest: Sendable {
         var content = request.body
         if let stream = content, let length = stream.length {
             octets.writeField("Content-Length", String(length))
-            if length == 0 {
-                content = nil
-            } else if length <= Self.repeatableLimit {
-                content = BodyStream(try await stream.collect(upTo: Int(length)))
-            }
+            if length == 0 { content = nil }
         } else if content != nil {
             octets.writeField("Transfer-Encoding", "chunked")
         } else if method.hasContent {
@@ -90,6 +86,14 @@ struct OriginRequest: Sendable {
         body = content
         isChunked = content != nil && content?.length == nil
         isRepeatable = method.isIdempotent && (content.map { ($0.length ?? .max) <= Self.repeatableLimit } ?? true)
+    }
+
+    /// Reads content that is short into memory, so that it is still there where the request has to be sent again.
+    ///
+    /// - Throws: what reading it throws.
+    mutating func collectContent() async throws {
+        guard let content = body, let length = content.length, length <= Self.repeatableLimit else { return }
+        body = BodyStream(try await content.collect(upTo: Int(length)))
     }
 }
 

@@ -70,92 +70,71 @@ public final class OriginTransport: Transport {
     /// - Throws: `TransportError`
     @concurrent
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
-        let message = try await OriginRequest(request, routes: routes(for: request.head))
-        let eventLoop = MultiThreadedEventLoopGroup.currentEventLoop
-        if let connection = pool.take(message.endpoint, near: eventLoop) {
-            do {
-                return try await exchange(message, request, on: connection)
-            } catch let failure as OriginFailure {
-                guard !Task.isCancelled, failure.isUnsent || failure.isBeforeAnswer && message.isRepeatable,
-                    failure.error.code == .connectionClosed
-                else { throw failure.error }
-                logger.debug("Kept connection was dead", metadata: ["origin.authority": "\(message.endpoint)"])
-            }
-        }
-        do {
-            return try await exchange(message, request, on: connect(to: message, on: eventLoop))
-        } catch let failure as OriginFailure {
-            throw failure.error
-        }
-    }
-
-    private func exchange(
-        _ message: OriginRequest,
-        _ request: TransportRequest,
-        on connection: OriginConnection
-    ) async throws -> TransportResponse {
-        let number = OriginConnection.nextNumber()
+        var message = try OriginRequest(request, routes: routes(for: request.head))
+        try await message.collectContent()
+        let call = OriginCall(self, message, onInterim: request.onInformational)
         return try await withTaskCancellationHandler {
-            let answer = try await connection.begin(number, message, onInterim: request.onInformational)
-            let upload = message.body.map { body in
-                // A task of its own: an origin may answer before it has read everything.
-                Task { await connection.upload(body, isChunked: message.isChunked, number) }
+            try await withCheckedThrowingContinuation { continuation in
+                call.begin { continuation.resume(with: $0) }
             }
-            let received: OriginAnswer
-            do {
-                received = try await answer.get()
-            } catch {
-                upload?.cancel()
-                throw Task.isCancelled ? CancellationError() : error
-            }
-            let head = received.head
-            if let whole = received.whole {
-                upload?.cancel()
-                return TransportResponse(head: head.response, body: BodyStream(whole))
-            }
-            let body = OriginBody(connection: connection, number: number, upload: upload)
-            return TransportResponse(head: head.response, body: body.stream(head.framing))
         } onCancel: {
-            connection.abandon(number)
+            call.cancel()
         }
     }
 
-    /// - Parameter eventLoop: where the caller runs; `nil` where that is none.
-    private func connect(to message: OriginRequest, on eventLoop: (any EventLoop)?) async throws -> OriginConnection {
+    /// A new connection, ready for its first exchange; fails with ``OriginFailure``.
+    func connect(to message: OriginRequest, on eventLoop: any EventLoop) -> EventLoopFuture<OriginConnection> {
         let endpoint = message.endpoint
-        let tls = tls
-        let configuration = configuration
-        let pool = pool
-        do {
-            let channel = try await ClientBootstrap(group: eventLoop ?? group)
-                .connectTimeout(min(configuration.connectTimeout.timeAmount, message.timeLeft))
-                .channelOption(.autoRead, value: false)
-                .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-                .channelInitializer { channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        if endpoint.isSecure {
-                            try channel.pipeline.syncOperations.addHandler(
-                                NIOSSLClientHandler(context: tls, serverHostname: endpoint.serverName)
-                            )
-                        }
-                        let handler = OriginConnectionHandler(
-                            endpoint: endpoint,
-                            configuration: configuration,
-                            pool: pool,
-                            eventLoop: channel.eventLoop
+        let (tls, configuration, pool) = (tls, configuration, pool)
+        return ClientBootstrap(group: eventLoop)
+            .connectTimeout(min(configuration.connectTimeout.timeAmount, message.timeLeft))
+            .channelOption(.autoRead, value: false)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    if endpoint.isSecure {
+                        try channel.pipeline.syncOperations.addHandler(
+                            NIOSSLClientHandler(context: tls, serverHostname: endpoint.serverName)
                         )
-                        try channel.pipeline.syncOperations.addHandler(handler)
                     }
+                    let handler = OriginConnectionHandler(
+                        endpoint: endpoint,
+                        configuration: configuration,
+                        pool: pool,
+                        eventLoop: channel.eventLoop
+                    )
+                    try channel.pipeline.syncOperations.addHandler(handler)
                 }
-                .connect(host: endpoint.connectHost, port: Int(endpoint.port))
-                .get()
-            return try await channel.eventLoop.submit {
+            }
+            .connect(host: endpoint.connectHost, port: Int(endpoint.port))
+            .flatMapThrowing { channel in
                 let handler = try channel.pipeline.syncOperations.handler(type: OriginConnectionHandler.self)
                 return handler.connection ?? OriginConnection(handler: handler, channel: channel)
-            }.get()
-        } catch {
-            throw OriginFailure(error: TransportError(connecting: endpoint, error), isBeforeAnswer: true)
+            }
+            .flatMapErrorThrowing { error in
+                throw OriginFailure(error: TransportError(connecting: endpoint, error), isBeforeAnswer: true)
+            }
+    }
+}
+
+extension OriginTransport: CallbackTransport {
+    /// See `CallbackTransport`; on one of its event loops.
+    package func begin(
+        _ request: TransportRequest,
+        _ completion: @escaping @Sendable (Result<TransportResponse, any Error>) -> Void
+    ) -> (any TransportCall)? {
+        guard request.body == nil, let eventLoop = MultiThreadedEventLoopGroup.currentEventLoop,
+            let message = try? OriginRequest(request, routes: routes(for: request.head))
+        else { return nil }
+        let kept: OriginConnection?
+        switch pool.takeOwn(message.endpoint, of: eventLoop) {
+        case .connection(let connection): kept = connection
+        case .others: return nil
+        case .none: kept = nil
         }
+        let call = OriginCall(self, message, onInterim: request.onInformational)
+        call.begin(on: eventLoop, kept, completion)
+        return call
     }
 }
 

@@ -1,0 +1,135 @@
+import HTTPCacheSemantics
+import HTTPTypes
+import Synchronization
+
+/// A fetch that one caller leads on an event loop, by callbacks: what is passed through needs no task, and tasks cost as much as all the rest of it.
+///
+/// It is a ``Fill`` like any other, which others join. What takes longer than the moment in which the origin's head comes (storing it, standing in for it) is done by
+/// tasks that take over from there: ``Outcome/goesOn``.
+package final class DirectFetch: Sendable {
+    package enum Outcome: Sendable {
+        /// The answer.
+        case answered(CacheResponse)
+        /// ``CacheEngine/respond(to:)`` has the answer when there is one; it is to be asked once.
+        case goesOn(DirectFetch)
+    }
+
+    private let exchange: Exchange
+    private let fetcher: Fetcher
+    private let fill: Fill
+    private let origin: Origin
+    private let completion: @Sendable (Outcome) -> Void
+    /// Its caller has its answer, waits for it in a task, or has gone.
+    private let isOver = Atomic(false)
+
+    private var engine: CacheEngine { exchange.engine }
+    var prepared: PreparedRequest { exchange.prepared }
+
+    fileprivate init(
+        _ exchange: Exchange,
+        _ fetch: ExchangeMachine.Fetch,
+        _ fill: Fill,
+        _ origin: Origin,
+        _ completion: @escaping @Sendable (Outcome) -> Void
+    ) {
+        self.exchange = exchange
+        self.fetcher = Fetcher(
+            engine: exchange.engine,
+            prepared: exchange.prepared,
+            key: exchange.key,
+            fetch: fetch,
+            fence: fill.fence,
+            storedSuccess: nil
+        )
+        self.fill = fill
+        self.origin = origin
+        self.completion = completion
+    }
+
+    fileprivate func begin(by transport: any CallbackTransport) {
+        var sending = fetcher.sending(fill)
+        sending.headTimeout = prepared.hardTimeout(engine.options)
+        guard let call = transport.begin(sending, { self.received($0) }) else { return goOn(from: .entered) }
+        fill.isCarried(by: call)
+    }
+
+    private func received(_ result: Result<TransportResponse, any Error>) {
+        switch result {
+        case .success(let response):
+            engine.noteAnswer(of: origin)
+            let answer = fetcher.judge(response, requestedAt: exchange.now)
+            guard case .passThrough = answer.decision else { return goOn(from: .answered(answer)) }
+            passThrough(response, answer.responseTime)
+        case .failure(let error):
+            let error = prepared.request.secrets?.redacted(error, of: prepared.request.head) ?? error
+            if !fill.isCancelled || error.isSilence {
+                engine.note(error, of: origin, for: prepared, isProbed: prepared.request.isReplayable)
+            }
+            goOn(from: .failed(error))
+        }
+    }
+
+    private func passThrough(_ response: TransportResponse, _ responseTime: Timestamp) {
+        engine.fills.detach(fill, exchange.key)
+        fill.publish(.unshared(response, responseTime: responseTime))
+        engine.origins.leave(origin)
+        engine.fills.end(fill, exchange.key)
+        guard !isOver.exchange(true, ordering: .relaxed),
+            case .success(.exclusive(let response, let responseTime)) = fill.answerNow(isLeader: true)
+        else { return }
+        var answer = exchange.exclusive(response, responseTime, CacheOutcome(forward: fetcher.fetch.reason))
+        prepared.rules?.edit(&answer)
+        engine.record(answer, to: prepared.presented)
+        completion(.answered(answer))
+    }
+
+    /// Leaves the rest to tasks: one for the fetch, and one of the caller's, where that is still there.
+    private func goOn(from beginning: Fetcher.Beginning) {
+        let fetcher = fetcher
+        fill.start(on: prepared.request.place.executor) { await fetcher.run($0, from: beginning) }
+        if !isOver.exchange(true, ordering: .relaxed) { completion(.goesOn(self)) }
+    }
+
+    /// See ``CacheEngine/respond(to:)``.
+    func answer() async throws -> CacheResponse {
+        var response = try await exchange.answer(of: fill, fetcher, isCollapsed: false)
+        prepared.rules?.edit(&response)
+        return response
+    }
+
+    /// The caller goes without an answer. Does nothing once it has one, or was told that it is to wait for it.
+    package func abandon() {
+        if !isOver.exchange(true, ordering: .relaxed) { fill.leave(isLeader: true) }
+    }
+}
+
+extension CacheEngine {
+    /// Sends a request for which nothing is stored to its origin, from the calling event loop.
+    ///
+    /// - Parameters:
+    ///   - start: before the lookup that found nothing.
+    ///   - completion: called once on this loop, unless the fetch is abandoned before; maybe before this returns.
+    /// - Returns: `nil` where there is more to it than that. Then nothing has been done: ``respond(to:)`` is to be asked.
+    package func fetchDirectly(
+        _ prepared: PreparedRequest,
+        since start: LookupStart,
+        _ completion: @escaping @Sendable (DirectFetch.Outcome) -> Void
+    ) -> DirectFetch? {
+        guard let callbackTransport, mayAnswerAtOnce(prepared), let key = prepared.key, !isTraced,
+            prepared.request.head.method == .get, prepared.request.isCollapsible, !prepared.request.isProbe
+        else { return nil }
+        var exchange = Exchange(engine: self, prepared: prepared, key: key, now: clock.now())
+        let origin = Origin(prepared.target)
+        guard case .fetch(let fetch) = exchange.machine.lookedUp([]), !origins.isAway(origin),
+            origins.enterIfFree(origin)
+        else { return nil }
+        let rules = prepared.rulesIdentity
+        guard let fill = fills.leadAtOnce(key, seen: start.endedFills, fence: start.fence, rules: rules) else {
+            origins.leave(origin)
+            return nil
+        }
+        let direct = DirectFetch(exchange, fetch, fill, origin, completion)
+        direct.begin(by: callbackTransport)
+        return direct
+    }
+}

@@ -1,0 +1,20 @@
+/// A transport that an event loop can use without a task.
+package protocol CallbackTransport: Transport {
+    /// Sends a request without content from the calling thread, and hands over its answer there.
+    ///
+    /// The transport keeps ``TransportRequest/headTimeout``.
+    ///
+    /// - Parameter completion: called once, with what ``Transport/send(_:)`` returns or throws.
+    /// - Returns: what ends it; `nil` where it cannot be sent so. Then nothing was sent and `completion` is not called: ``Transport/send(_:)`` is to be asked, which says why
+    ///   where it cannot send it either.
+    func begin(
+        _ request: TransportRequest,
+        _ completion: @escaping @Sendable (Result<TransportResponse, any Error>) -> Void
+    ) -> (any TransportCall)?
+}
+
+/// A request that is under way.
+package protocol TransportCall: Sendable {
+    /// Ends it on the wire, from any thread; its completion is called with an error. Does nothing once the answer's head has come.
+    func cancel()
+}

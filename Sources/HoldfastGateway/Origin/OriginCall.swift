@@ -1,0 +1,129 @@
+import HTTPCache
+import HTTPTypes
+import Logging
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// One request on its way to its origin: takes a connection or makes one, sends, and sends once more where that is safe.
+///
+/// All of it happens on one event loop; ``cancel()`` may be called anywhere.
+final class OriginCall: TransportCall {
+    typealias Completion = @Sendable (Result<TransportResponse, any Error>) -> Void
+
+    private struct State {
+        /// `nil` where the answer's head has been handed over.
+        var completion: Completion?
+        var isCancelled = false
+        /// Where it is under way.
+        var connection: OriginConnection?
+        var upload: Task<Void, Never>?
+    }
+
+    private let transport: OriginTransport
+    private let message: OriginRequest
+    private let onInterim: (@Sendable (HTTPResponse) -> Void)?
+    private let number = OriginConnection.nextNumber()
+    private let state = Mutex(State())
+
+    init(_ transport: OriginTransport, _ message: OriginRequest, onInterim: (@Sendable (HTTPResponse) -> Void)?) {
+        self.transport = transport
+        self.message = message
+        self.onInterim = onInterim
+    }
+
+    /// Begins, wherever the caller runs. `completion` is called once, on some event loop.
+    func begin(_ completion: @escaping Completion) {
+        let current = MultiThreadedEventLoopGroup.currentEventLoop
+        let kept = transport.pool.take(message.endpoint, near: current)
+        let eventLoop = kept?.eventLoop ?? current ?? transport.group.next()
+        if eventLoop.inEventLoop { return begin(on: eventLoop, kept, completion) }
+        eventLoop.execute { self.begin(on: eventLoop, kept, completion) }
+    }
+
+    /// Begins on the calling event loop, and calls `completion` there, once.
+    func begin(on eventLoop: any EventLoop, _ kept: OriginConnection?, _ completion: @escaping Completion) {
+        state.withLock { $0.completion = completion }
+        guard let kept else { return connect(on: eventLoop) }
+        send(on: kept) { failure in
+            guard failure.isUnsent || failure.isBeforeAnswer && self.message.isRepeatable,
+                failure.error.code == .connectionClosed
+            else { return self.fail(failure.error) }
+            self.transport.logger.debug(
+                "Kept connection was dead",
+                metadata: ["origin.authority": "\(self.message.endpoint)"]
+            )
+            self.connect(on: eventLoop)
+        }
+    }
+
+    private func connect(on eventLoop: any EventLoop) {
+        guard !isCancelled else { return fail(CancellationError()) }
+        transport.connect(to: message, on: eventLoop).whenComplete { result in
+            switch result {
+            case .success(let connection): self.send(on: connection) { self.fail($0.error) }
+            case .failure(let failure): self.fail((failure as? OriginFailure)?.error ?? failure)
+            }
+        }
+    }
+
+    /// - Parameter onFailure: called where no head came, and the call was not cancelled.
+    private func send(on connection: OriginConnection, _ onFailure: @escaping (OriginFailure) -> Void) {
+        let isCancelled = state.withLock { state in
+            if !state.isCancelled { state.connection = connection }
+            return state.isCancelled
+        }
+        guard !isCancelled else {
+            connection.close()
+            return fail(CancellationError())
+        }
+        do throws(OriginFailure) {
+            try connection.begin(number, message, onInterim: onInterim) { result in
+                switch result {
+                case .success(let answer): self.answered(answer, on: connection)
+                case .failure(let failure):
+                    self.stopUpload()
+                    if self.isCancelled { self.fail(CancellationError()) } else { onFailure(failure) }
+                }
+            }
+        } catch {
+            return onFailure(error)
+        }
+        guard let body = message.body else { return }
+        // A task of its own: an origin may answer before it has read everything.
+        let (isChunked, number) = (message.isChunked, number)
+        let upload = Task { await connection.upload(body, isChunked: isChunked, number) }
+        state.withLock { $0.upload = upload }
+    }
+
+    private func answered(_ answer: OriginAnswer, on connection: OriginConnection) {
+        let (completion, upload) = state.withLock { ($0.completion.take(), $0.upload.take()) }
+        guard let completion else { return }
+        if let whole = answer.whole {
+            upload?.cancel()
+            return completion(.success(TransportResponse(head: answer.head.response, body: BodyStream(whole))))
+        }
+        let body = OriginBody(connection: connection, number: number, upload: upload)
+        completion(.success(TransportResponse(head: answer.head.response, body: body.stream(answer.head.framing))))
+    }
+
+    private func fail(_ error: any Error) {
+        state.withLock { $0.completion.take() }?(.failure(error))
+    }
+
+    private func stopUpload() {
+        state.withLock { $0.upload.take() }?.cancel()
+    }
+
+    private var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+    /// Ends it on the wire, unless the answer's head has come: then it is for whoever reads the content to end it.
+    func cancel() {
+        let connection = state.withLock { state -> OriginConnection? in
+            guard state.completion != nil || state.connection == nil else { return nil }
+            state.isCancelled = true
+            return state.connection
+        }
+        connection?.abandon(number)
+    }
+}
