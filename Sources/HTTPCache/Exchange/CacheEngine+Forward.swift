@@ -116,11 +116,14 @@ extension CacheEngine {
 }
 
 extension PreparedRequest {
+    /// Whether no origin may be asked.
+    func mayOnlyUseStored(mode: OfflineMode) -> Bool {
+        mode == .offline || request.preference == .storedOnly || policy.isOnlyIfCached(request.head)
+    }
+
     /// Why a request that only the origin may answer is not sent to it in a mode; `nil` where it is.
     func refusalToForward(mode: OfflineMode) -> ExchangeError? {
-        guard mode == .offline || request.preference == .storedOnly || policy.isOnlyIfCached(request.head) else {
-            return nil
-        }
+        guard mayOnlyUseStored(mode: mode) else { return nil }
         return ExchangeError(
             code: .offlineMiss,
             message: "'\(request.head.method) \(request.redactedTarget)' needs the origin, and "

@@ -38,7 +38,7 @@ extension CacheEngine {
     }
 
     /// To be called before a lookup.
-    func lookupStart(_ key: CacheKey) -> LookupStart {
+    package func lookupStart(_ key: CacheKey) -> LookupStart {
         LookupStart(endedFills: fills.endedCount(key), fence: store.invalidationSequence)
     }
 

@@ -14,40 +14,36 @@ package final class DirectFetch: Sendable {
         case goesOn(DirectFetch)
     }
 
-    private let exchange: Exchange
-    private let fetcher: Fetcher
+    private let engine: CacheEngine
+    let prepared: PreparedRequest
+    private let key: CacheKey
+    private let now: Timestamp
     private let fill: Fill
     private let origin: Origin
     private let completion: @Sendable (Outcome) -> Void
     /// Its caller has its answer, waits for it in a task, or has gone.
     private let isOver = Atomic(false)
 
-    private var engine: CacheEngine { exchange.engine }
-    var prepared: PreparedRequest { exchange.prepared }
-
     fileprivate init(
-        _ exchange: Exchange,
-        _ fetch: ExchangeMachine.Fetch,
+        _ engine: CacheEngine,
+        _ prepared: PreparedRequest,
+        _ key: CacheKey,
+        _ now: Timestamp,
         _ fill: Fill,
         _ origin: Origin,
         _ completion: @escaping @Sendable (Outcome) -> Void
     ) {
-        self.exchange = exchange
-        self.fetcher = Fetcher(
-            engine: exchange.engine,
-            prepared: exchange.prepared,
-            key: exchange.key,
-            fetch: fetch,
-            fence: fill.fence,
-            storedSuccess: nil
-        )
+        self.engine = engine
+        self.prepared = prepared
+        self.key = key
+        self.now = now
         self.fill = fill
         self.origin = origin
         self.completion = completion
     }
 
     fileprivate func begin(by transport: any CallbackTransport) {
-        var sending = fetcher.sending(fill)
+        var sending = fill.sending(prepared.sending(), for: prepared.request)
         sending.headTimeout = prepared.hardTimeout(engine.options)
         guard let call = transport.begin(sending, { self.received($0) }) else { return goOn(from: .entered) }
         fill.isCarried(by: call)
@@ -57,9 +53,21 @@ package final class DirectFetch: Sendable {
         switch result {
         case .success(let response):
             engine.noteAnswer(of: origin)
-            let answer = fetcher.judge(response, requestedAt: exchange.now)
-            guard case .passThrough = answer.decision else { return goOn(from: .answered(answer)) }
-            passThrough(response, answer.responseTime)
+            let responseTime = engine.clock.now()
+            engine.throttle.note(response.head.status, key, at: responseTime)
+            let context = FillContext(prepared, key: key, requestTime: now, options: engine.options)
+            let decision = context.decide(response.head, at: responseTime)
+            if case .passThrough = decision { return passThrough(response, responseTime) }
+            goOn(
+                from: .answered(
+                    Fetcher.Answer(
+                        response: response,
+                        responseTime: responseTime,
+                        context: context,
+                        decision: decision
+                    )
+                )
+            )
         case .failure(let error):
             let error = prepared.request.secrets?.redacted(error, of: prepared.request.head) ?? error
             if !fill.isCancelled || error.isSilence {
@@ -70,14 +78,25 @@ package final class DirectFetch: Sendable {
     }
 
     private func passThrough(_ response: TransportResponse, _ responseTime: Timestamp) {
-        engine.fills.detach(fill, exchange.key)
-        fill.publish(.unshared(response, responseTime: responseTime))
+        engine.fills.end(fill, key)
         engine.origins.leave(origin)
-        engine.fills.end(fill, exchange.key)
-        guard !isOver.exchange(true, ordering: .relaxed),
-            case .success(.exclusive(let response, let responseTime)) = fill.answerNow(isLeader: true)
-        else { return }
-        var answer = exchange.exclusive(response, responseTime, CacheOutcome(forward: fetcher.fetch.reason))
+        guard fill.release(response.head.status), !isOver.exchange(true, ordering: .relaxed) else { return }
+        let head = StoredResponseHead(
+            status: response.head.status,
+            fields: response.head.headerFields,
+            requestTime: now,
+            responseTime: responseTime
+        )
+        var answer = CacheResponse(
+            head: response.head,
+            body: response.body,
+            source: .network,
+            age: prepared.policy.currentAge(of: head, at: max(now, responseTime)).milliseconds,
+            isStale: false,
+            isValidated: false,
+            stored: nil,
+            outcome: CacheOutcome(forward: .uriMiss)
+        )
         prepared.rules?.edit(&answer)
         engine.record(answer, to: prepared.presented)
         completion(.answered(answer))
@@ -85,14 +104,30 @@ package final class DirectFetch: Sendable {
 
     /// Leaves the rest to tasks: one for the fetch, and one of the caller's, where that is still there.
     private func goOn(from beginning: Fetcher.Beginning) {
-        let fetcher = fetcher
+        let fetcher = fetcher(exchange())
         fill.start(on: prepared.request.place.executor) { await fetcher.run($0, from: beginning) }
         if !isOver.exchange(true, ordering: .relaxed) { completion(.goesOn(self)) }
     }
 
+    private func exchange() -> Exchange {
+        Exchange(engine: engine, prepared: prepared, key: key, now: now)
+    }
+
+    private func fetcher(_ exchange: Exchange) -> Fetcher {
+        Fetcher(
+            engine: engine,
+            prepared: prepared,
+            key: key,
+            fetch: exchange.machine.fetchOfMissing,
+            fence: fill.fence,
+            storedSuccess: nil
+        )
+    }
+
     /// See ``CacheEngine/respond(to:)``.
     func answer() async throws -> CacheResponse {
-        var response = try await exchange.answer(of: fill, fetcher, isCollapsed: false)
+        let exchange = exchange()
+        var response = try await exchange.answer(of: fill, fetcher(exchange), isCollapsed: false)
         prepared.rules?.edit(&response)
         return response
     }
@@ -118,17 +153,15 @@ extension CacheEngine {
         guard let callbackTransport, mayAnswerAtOnce(prepared), let key = prepared.key, !isTraced,
             prepared.request.head.method == .get, prepared.request.isCollapsible, !prepared.request.isProbe
         else { return nil }
-        var exchange = Exchange(engine: self, prepared: prepared, key: key, now: clock.now())
         let origin = Origin(prepared.target)
-        guard case .fetch(let fetch) = exchange.machine.lookedUp([]), !origins.isAway(origin),
-            origins.enterIfFree(origin)
+        guard !prepared.mayOnlyUseStored(mode: prepared.mode), !origins.isAway(origin), origins.enterIfFree(origin)
         else { return nil }
         let rules = prepared.rulesIdentity
         guard let fill = fills.leadAtOnce(key, seen: start.endedFills, fence: start.fence, rules: rules) else {
             origins.leave(origin)
             return nil
         }
-        let direct = DirectFetch(exchange, fetch, fill, origin, completion)
+        let direct = DirectFetch(self, prepared, key, clock.now(), fill, origin, completion)
         direct.begin(by: callbackTransport)
         return direct
     }

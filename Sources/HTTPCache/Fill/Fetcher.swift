@@ -77,13 +77,8 @@ struct Fetcher: Sendable {
         engine.fills.end(fill, key)
     }
 
-    /// What is sent. Interim responses go to the caller whose request it is, for as long as that waits.
-    func sending(_ fill: Fill) -> TransportRequest {
-        var sending = prepared.sending(fetch.request)
-        if let inform = request.onInformational {
-            sending.onInformational = { if fill.hasLeader { inform($0) } }
-        }
-        return sending
+    private func sending(_ fill: Fill) -> TransportRequest {
+        fill.sending(prepared.sending(fetch.request), for: request)
     }
 
     private func fetch(_ fill: Fill, _ origin: Origin) async throws {
@@ -114,31 +109,14 @@ struct Fetcher: Sendable {
     /// Decides about an answer, the moment it has come.
     func judge(_ response: TransportResponse, requestedAt requestTime: Timestamp) -> Answer {
         let responseTime = engine.clock.now()
-        if response.head.status.isServerFailure {
-            engine.throttle.note(.status(response.head.status.code), key, at: responseTime)
-        } else {
-            engine.throttle.clear(key)
-        }
-        var context = FillContext(
-            presented: request,
-            selecting: selecting,
-            key: key,
-            isPerPrincipal: prepared.isPerPrincipal,
-            rules: prepared.rules,
-            validating: fetch.validating,
-            completing: fetch.completing,
-            storedSuccess: storedSuccess,
-            knowsStored: knowsStored,
-            storedVariants: storedVariants,
-            mayStandIn: fetch.mayStandIn,
-            requestTime: requestTime,
-            policy: policy,
-            options: engine.options
-        )
-        if let secrets = request.secrets {
-            context.hasSecrets = secrets.areIn(request.head, ignoring: prepared.settings?.ignoredFields ?? [])
-            context.secretValues = secrets.values(in: request.head)
-        }
+        engine.throttle.note(response.head.status, key, at: responseTime)
+        var context = FillContext(prepared, key: key, requestTime: requestTime, options: engine.options)
+        context.validating = fetch.validating
+        context.completing = fetch.completing
+        context.storedSuccess = storedSuccess
+        context.knowsStored = knowsStored
+        context.storedVariants = storedVariants
+        context.mayStandIn = fetch.mayStandIn
         let decision = context.decide(response.head, at: responseTime)
         return Answer(response: response, responseTime: responseTime, context: context, decision: decision)
     }

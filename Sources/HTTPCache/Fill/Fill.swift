@@ -167,14 +167,34 @@ final class Fill: Sendable {
         }
     }
 
-    /// What has been published, for a member who does not wait; ``answer(isLeader:)`` else.
-    func answerNow(isLeader: Bool) -> Result<Answer, any Error> {
-        defer { leave(isLeader: isLeader) }
-        return state.withLock { $0.answer(isLeader: isLeader) }
+    /// Publishes that its leader has what came, and nobody else may have it.
+    ///
+    /// - Returns: whether the leader is still there; it is no member any more.
+    func release(_ status: HTTPResponse.Status) -> Bool {
+        let (waiting, hasLeader) = state.withLock { state in
+            state.publication = .taken(status)
+            // The call is over, and holds what leads back here.
+            state.work = nil
+            let hasLeader = !state.hasLeaderLeft
+            if hasLeader { state.memberCount -= 1 }
+            state.hasLeaderLeft = true
+            defer { state.waiting = [] }
+            return (state.waiting, hasLeader)
+        }
+        for waiter in waiting { waiter.continuation.resume(returning: .released(status)) }
+        return hasLeader
     }
 
     /// Whether the caller whose request is under way waits for its head.
     var hasLeader: Bool { state.withLock { !$0.hasLeaderLeft } }
+
+    /// What is sent for a request. Interim responses go to the caller whose request it is, for as long as that waits.
+    func sending(_ request: TransportRequest, for presented: CacheRequest) -> TransportRequest {
+        guard let inform = presented.onInformational else { return request }
+        var request = request
+        request.onInformational = { if self.hasLeader { inform($0) } }
+        return request
+    }
 
     /// A member goes, with its answer or without.
     func leave(isLeader: Bool) {
@@ -201,8 +221,6 @@ final class Fill: Sendable {
     func publish(_ publication: Publication) {
         let (answers, _) = state.withLock { state in
             state.publication = publication
-            // It is over, and holds what leads back here.
-            if case .call? = state.work { state.work = nil }
             if case .shared(_, _, let body) = publication, state.memberCount > 0 { state.door = body.makeReader() }
             let waiting = state.waiting
             state.waiting = []

@@ -23,15 +23,8 @@ package enum FillDecision: Sendable {
 
 /// What a fill knows of its request.
 package struct FillContext: Sendable {
-    /// The request as its caller presented it, without the cache's validators.
-    package var presented: CacheRequest
-    /// The presented head as variants are selected by it: credentials replaced.
-    package var selecting: HTTPRequest
-    package var key: CacheKey
-    /// What is stored is its principal's alone.
-    package var isPerPrincipal = false
-    /// What holds for the request, and for the responses to it.
-    package var rules: RequestRules?
+    let prepared: PreparedRequest
+    let key: CacheKey
     package var validating: StoredResponse?
     /// The stored part whose rest was asked for.
     package var completing: StoredResponse?
@@ -44,12 +37,34 @@ package struct FillContext: Sendable {
     /// Whether it may answer where the origin's answer looks wrong.
     package var mayStandIn = false
     package var requestTime: Timestamp
-    package var policy: CachePolicy
     package var options = EngineOptions()
     /// Secrets of the request that nothing stored may show.
     package var secretValues: [String] = []
     /// It has some.
     package var hasSecrets = false
+
+    /// Of a request for which nothing is stored.
+    init(_ prepared: PreparedRequest, key: CacheKey, requestTime: Timestamp, options: EngineOptions) {
+        self.prepared = prepared
+        self.key = key
+        self.requestTime = requestTime
+        self.options = options
+        let request = prepared.request
+        if let secrets = request.secrets {
+            hasSecrets = secrets.areIn(request.head, ignoring: prepared.settings?.ignoredFields ?? [])
+            secretValues = secrets.values(in: request.head)
+        }
+    }
+
+    /// The request as its caller presented it, without the cache's validators.
+    private var presented: CacheRequest { prepared.request }
+    /// The presented head as variants are selected by it: credentials replaced.
+    private var selecting: HTTPRequest { prepared.selecting }
+    /// What is stored is its principal's alone.
+    private var isPerPrincipal: Bool { prepared.isPerPrincipal }
+    /// What holds for the request, and for the responses to it.
+    private var rules: RequestRules? { prepared.rules }
+    private var policy: CachePolicy { prepared.policy }
 
     package func decide(_ response: HTTPResponse, at responseTime: Timestamp) -> FillDecision {
         // The rest was asked for, and the whole came: the representation has changed.
@@ -122,11 +137,11 @@ package struct FillContext: Sendable {
     }
 
     private var hasCredentials: Bool {
-        isPerPrincipal || presented.principal != nil || hasSecrets
-            || CredentialPartition.hasCredentials(
-                presented.head.headerFields,
-                ignoring: rules?.settings.ignoredFields ?? []
-            )
+        if isPerPrincipal || presented.principal != nil || hasSecrets { return true }
+        guard prepared.hasCredentialFields, let ignored = rules?.settings.ignoredFields, !ignored.isEmpty else {
+            return prepared.hasCredentialFields
+        }
+        return CredentialPartition.hasCredentials(presented.head.headerFields, ignoring: ignored)
     }
 
     /// Whether a response repeats a secret of the request: a redirection to where it came from, say.

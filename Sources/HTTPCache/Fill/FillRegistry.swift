@@ -128,6 +128,7 @@ final class FillRegistry: Sendable {
         }
     }
 
+    /// It is over; nobody can join it any more.
     func end(_ fill: Fill, _ key: CacheKey) {
         let drained = state.withLock { state in
             state.ended[Self.slot(key)] &+= 1

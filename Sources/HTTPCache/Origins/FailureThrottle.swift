@@ -1,4 +1,5 @@
 import HTTPCacheSemantics
+import HTTPTypes
 import Synchronization
 
 /// What an origin last failed with for a key, for a short while: so that a stored response that answers in its place does so without
@@ -60,7 +61,12 @@ final class FailureThrottle: Sendable {
         }
     }
 
-    func clear(_ key: CacheKey) {
+    /// What the origin answered.
+    func note(_ status: HTTPResponse.Status, _ key: CacheKey, at now: Timestamp) {
+        if status.isServerFailure { note(.status(status.code), key, at: now) } else { clear(key) }
+    }
+
+    private func clear(_ key: CacheKey) {
         entries.withLock { if !$0.isEmpty { $0[key] = nil } }
     }
 }

@@ -6,7 +6,8 @@ import Synchronization
 ///
 /// An origin that answers and has no request under way is not in it, so it grows with the work at hand and no further.
 final class OriginRegistry: Sendable {
-    fileprivate struct Record {
+    /// A class, so that what changes with every request changes in its place.
+    fileprivate final class Record {
         var breaker = Breaker()
         var inFlight = 0
         var waiting: [UInt64: CheckedContinuation<Void, any Error>] = [:]
@@ -64,11 +65,11 @@ final class OriginRegistry: Sendable {
     /// - Returns: whether it was thought to be away.
     func answered(_ origin: Origin) -> Bool {
         let (wasAway, probing) = state.withLock { state -> (Bool, Task<Void, Never>?) in
-            guard state.records[origin] != nil else { return (false, nil) }
-            let wasAway = state.records[origin]?.breaker.answered() ?? false
-            let probing = wasAway ? state.records[origin]?.probing.take() : nil
-            state.records[origin]?.probe = nil
-            state.forgetIfIdle(origin)
+            guard let record = state.records[origin] else { return (false, nil) }
+            let wasAway = record.breaker.answered()
+            let probing = wasAway ? record.probing.take() : nil
+            if record.probe != nil { record.probe = nil }
+            state.forgetIfIdle(record, origin)
             return (wasAway, probing)
         }
         probing?.cancel()
@@ -91,7 +92,7 @@ final class OriginRegistry: Sendable {
             guard !state.isClosed, state.records[origin] != nil || state.records.count < Self.breakerLimit else {
                 return false
             }
-            var record = state.records[origin] ?? Record()
+            let record = state.record(of: origin)
             let isOpening = record.breaker.failed(
                 isConclusive: isConclusive,
                 threshold: state.options.breaker.failureThreshold
@@ -102,7 +103,6 @@ final class OriginRegistry: Sendable {
                 probe.place = .system
                 record.probe = probe
             }
-            state.records[origin] = record
             return isOpening
         }
         guard isOpening else { return false }
@@ -140,10 +140,10 @@ final class OriginRegistry: Sendable {
             state.isClosed = true
             let tasks = state.records.values.compactMap(\.probing)
             let waiting = state.records.values.flatMap(\.waiting.values)
-            for origin in state.records.keys {
-                state.records[origin]?.waiting = [:]
-                state.records[origin]?.queue.removeAll()
-                state.records[origin]?.probing = nil
+            for record in state.records.values {
+                record.waiting = [:]
+                record.queue.removeAll()
+                record.probing = nil
             }
             return (tasks, waiting)
         }
@@ -169,11 +169,10 @@ final class OriginRegistry: Sendable {
                 let result: Result<Void, any Error>? = state.withLock { state in
                     if Task.isCancelled || state.isClosed { return .failure(CancellationError()) }
                     if state.enter(origin) { return .success(()) }
-                    guard state.records[origin, default: Record()].waiting.count < state.options.waitingLimit else {
-                        return .failure(Overload.full)
-                    }
-                    state.records[origin, default: Record()].waiting[id] = continuation
-                    state.records[origin, default: Record()].queue.append(id)
+                    let record = state.record(of: origin)
+                    guard record.waiting.count < state.options.waitingLimit else { return .failure(Overload.full) }
+                    record.waiting[id] = continuation
+                    record.queue.append(id)
                     return nil
                 }
                 if let result { continuation.resume(with: result) }
@@ -204,53 +203,56 @@ final class OriginRegistry: Sendable {
 }
 
 extension OriginRegistry.State {
+    fileprivate mutating func record(of origin: Origin) -> OriginRegistry.Record {
+        if let record = records[origin] { return record }
+        let record = OriginRegistry.Record()
+        records[origin] = record
+        return record
+    }
+
     fileprivate mutating func enter(_ origin: Origin) -> Bool {
-        guard records[origin]?.inFlight ?? 0 < options.inFlightLimit else { return false }
-        records[origin, default: .init()].inFlight += 1
+        let record = record(of: origin)
+        guard record.inFlight < options.inFlightLimit else { return false }
+        record.inFlight += 1
         return true
     }
 
     fileprivate mutating func leave(_ origin: Origin) -> CheckedContinuation<Void, any Error>? {
-        guard var record = records[origin] else { return nil }
-        defer {
-            records[origin] = record
-            forgetIfIdle(origin)
-        }
+        guard let record = records[origin] else { return nil }
         // Of more than there may be since the limit was lowered, this place is nobody's.
         while record.inFlight <= options.inFlightLimit, let id = record.queue.popFirst() {
             // The place goes from hand to hand: nobody who comes now can take it in between.
             if let waiter = record.waiting.removeValue(forKey: id) { return waiter }
         }
         record.inFlight -= 1
+        forgetIfIdle(record, origin)
         return nil
     }
 
     /// Gives free places to those who have waited longest.
-    fileprivate mutating func admitWaiting() -> [CheckedContinuation<Void, any Error>] {
+    fileprivate func admitWaiting() -> [CheckedContinuation<Void, any Error>] {
         var admitted: [CheckedContinuation<Void, any Error>] = []
-        for (origin, var record) in records where !record.waiting.isEmpty {
+        for record in records.values where !record.waiting.isEmpty {
             while record.inFlight < options.inFlightLimit, let id = record.queue.popFirst() {
                 guard let waiter = record.waiting.removeValue(forKey: id) else { continue }
                 record.inFlight += 1
                 admitted.append(waiter)
             }
-            records[origin] = record
         }
         return admitted
     }
 
     /// Takes a waiter out who gave up; their numbers leave the queue in heaps, so that giving up stays cheap and the queue bounded.
     fileprivate mutating func giveUp(_ id: UInt64, _ origin: Origin) -> CheckedContinuation<Void, any Error>? {
-        guard var record = records[origin], let waiter = record.waiting.removeValue(forKey: id) else { return nil }
+        guard let record = records[origin], let waiter = record.waiting.removeValue(forKey: id) else { return nil }
         if record.queue.count > 2 * record.waiting.count + 64 {
             record.queue = CircularBuffer(record.queue.filter { record.waiting[$0] != nil })
         }
-        records[origin] = record
-        forgetIfIdle(origin)
+        forgetIfIdle(record, origin)
         return waiter
     }
 
-    fileprivate mutating func forgetIfIdle(_ origin: Origin) {
-        if records[origin]?.isIdle == true { records[origin] = nil }
+    fileprivate mutating func forgetIfIdle(_ record: OriginRegistry.Record, _ origin: Origin) {
+        if record.isIdle { records[origin] = nil }
     }
 }

@@ -19,6 +19,8 @@ package final class PreparedRequest: Sendable {
     package let key: CacheKey?
     /// Its principal's stored responses are looked up and stored under ``key`` and nowhere else.
     package let isPerPrincipal: Bool
+    /// It has fields that say on whose behalf it is made, whatever rules say of them.
+    let hasCredentialFields: Bool
     /// The engine's policy with what the rules say in place of responses' fields.
     package let policy: CachePolicy
     /// The head as variants are selected by it: credentials replaced by their HMACs.
@@ -108,6 +110,7 @@ package final class PreparedRequest: Sendable {
         rewritten = other.rewritten
         key = other.key
         isPerPrincipal = other.isPerPrincipal
+        hasCredentialFields = CredentialPartition.hasCredentials(request.head.headerFields)
         policy = other.policy
         selecting = other.selecting
         mode = other.mode
@@ -127,6 +130,7 @@ package final class PreparedRequest: Sendable {
             rules = nil
             rewritten = withheld.map { (presentedTarget, $0) }
             isPerPrincipal = false
+            hasCredentialFields = CredentialPartition.hasCredentials(presented.head.headerFields)
             policy = engine.policy
             mode = engine.mode
             guard presented.storage != .never, presented.isKeyed else {
@@ -134,8 +138,14 @@ package final class PreparedRequest: Sendable {
                 selecting = presented.head
                 return
             }
-            key = engine.partitions.key(for: presented, target: withheld ?? presentedTarget)
-            selecting = engine.partitions.selecting(presented.head, secrets: secrets)
+            let target = withheld ?? presentedTarget
+            if !hasCredentialFields, secrets == nil, presented.principal == nil {
+                key = CacheKey(method: presented.head.method, target: target, content: presented.keyContent)
+                selecting = presented.head
+            } else {
+                key = engine.partitions.key(for: presented, target: target)
+                selecting = engine.partitions.selecting(presented.head, secrets: secrets)
+            }
             return
         }
         let settings = rules.settings
@@ -151,6 +161,7 @@ package final class PreparedRequest: Sendable {
             engine.partitions.partition(of: presented, by: $0)
         }
         isPerPrincipal = principal != nil
+        hasCredentialFields = CredentialPartition.hasCredentials(request.head.headerFields)
         var policy = engine.policy
         if rules.hasOverrides { policy.overriding = rules }
         if principal != nil { policy.kind = .private }

@@ -46,15 +46,16 @@ extension CachePolicy {
         dropping isDropped: (String) -> Bool,
         keeping isProtected: (String) -> Bool
     ) -> HTTPFields {
-        // A set, so that a peer's thousand names cost no more than their octets.
-        let nominated = Set(FieldNameList(.connection, in: fields).names)
+        let nominated = FieldNameList(.connection, in: fields).names
+        // Where there are many, a set, so that a peer's thousand names cost no more than their octets.
+        let many = nominated.count > 8 ? Set(nominated) : nil
         var result = HTTPFields()
         // Room for those that a gateway adds.
         result.reserveCapacity(fields.count + 4)
         for field in fields {
             let name = field.name.canonicalName
             if FieldRules.isHopByHop(name) || isDropped(name) { continue }
-            if !nominated.isEmpty, nominated.contains(name), !isProtected(name) { continue }
+            if !nominated.isEmpty, many?.contains(name) ?? nominated.contains(name), !isProtected(name) { continue }
             result.append(field)
         }
         return result

@@ -10,6 +10,8 @@ final class LoopRound {
 
     private let eventLoop: any EventLoop
     private var flushing: [any Flushing] = []
+    /// The room of the round before.
+    private var emptied: [any Flushing] = []
 
     private init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
 
@@ -29,9 +31,9 @@ final class LoopRound {
     }
 
     private func end() {
-        let handlers = flushing
-        flushing = []
-        for handler in handlers { handler.flush() }
+        swap(&flushing, &emptied)
+        for handler in emptied { handler.flush() }
+        emptied.removeAll(keepingCapacity: emptied.count <= 256)
     }
 }
 

@@ -59,6 +59,11 @@ struct FieldBlock {
         guard line.part(start..<end).allSatisfy(\.isFieldValueOctet) else { throw MessageRefusal(.fieldValue) }
         while start < end, line[start].isWhitespace { start += 1 }
         while end > start, line[end - 1].isWhitespace { end -= 1 }
-        return HTTPField(name: name, lenientValue: line.part(start..<end))
+        let value = line.part(start..<end)
+        // Nearly all values are of octets that every reader takes for the same text.
+        guard value.allSatisfy({ $0 < 0x7F && ($0 >= 0x20 || $0 == 0x09) }) else {
+            return HTTPField(name: name, lenientValue: value)
+        }
+        return HTTPField(name: name, value: String(decoding: value, as: UTF8.self))
     }
 }

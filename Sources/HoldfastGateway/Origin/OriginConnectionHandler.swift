@@ -14,25 +14,41 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     /// Takes the head of the final response. Called once, on the event loop.
     typealias Completion = (Result<OriginAnswer, OriginFailure>) -> Void
 
-    private struct Exchange {
-        var number: UInt64
+    /// A class: it changes with all that comes, and in its place. What a copy of the decoder holds as well would be copied when it grows.
+    private final class Exchange {
+        let number: UInt64
         var decoder: ResponseDecoder
         /// `nil` when the head has been delivered.
         var head: Completion?
         /// There while somebody waits for content.
         var piece: EventLoopPromise<OriginPiece>?
-        var onInterim: (@Sendable (HTTPResponse) -> Void)?
+        let onInterim: (@Sendable (HTTPResponse) -> Void)?
         var isUploaded: Bool
         var hasAnswerBegun = false
         var isKeptAlive = false
         /// See ``OriginRequest/headEnd``.
-        var headEnd: NIODeadline?
+        let headEnd: NIODeadline?
         /// Decoded, and not asked for yet.
         var ahead: ByteBuffer?
         /// Nothing more comes, and nobody has asked yet.
         var isEnded = false
         /// What the next to ask is told.
         var failure: OriginFailure?
+
+        init(
+            _ number: UInt64,
+            _ request: OriginRequest,
+            limits: MessageLimits,
+            onInterim: (@Sendable (HTTPResponse) -> Void)?,
+            _ completion: @escaping Completion
+        ) {
+            self.number = number
+            decoder = ResponseDecoder(method: request.method, limits: limits)
+            head = completion
+            self.onInterim = onInterim
+            isUploaded = request.body == nil
+            headEnd = request.headEnd
+        }
     }
 
     private let endpoint: OriginEndpoint
@@ -149,14 +165,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         guard let context, !isClosed, exchange == nil else {
             throw OriginFailure(error: hungUp(connectionError), isBeforeAnswer: true, isUnsent: true)
         }
-        exchange = Exchange(
-            number: number,
-            decoder: ResponseDecoder(method: request.method, limits: configuration.messageLimits),
-            head: completion,
-            onInterim: onInterim,
-            isUploaded: request.body == nil,
-            headEnd: request.headEnd
-        )
+        exchange = Exchange(number, request, limits: configuration.messageLimits, onInterim: onInterim, completion)
         wait(times.firstByte)
         context.write(wrapOutboundOut(request.head), promise: nil)
         isUnflushed = true
@@ -217,7 +226,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
 
     /// The next octets of the content where they are there already; `nil` where ``next(_:)`` has to be asked.
     func nextAtOnce(_ number: UInt64) -> OriginPiece? {
-        guard var exchange, exchange.number == number, exchange.head == nil, exchange.piece == nil,
+        guard let exchange, exchange.number == number, exchange.head == nil, exchange.piece == nil,
             exchange.failure == nil, let octets = exchange.ahead
         else { return nil }
         exchange.ahead = nil
@@ -248,14 +257,13 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     private func receive() {
         while isReceiving {
             if exchange?.head == nil, let octets = exchange?.ahead {
-                guard let promise = exchange?.piece.take(), var exchange else { return }
+                guard let exchange, let promise = exchange.piece.take() else { return }
                 exchange.ahead = nil
                 stopWaiting()
                 promise.succeed(piece(octets, exchange))
                 continue
             }
             do throws(MessageRefusal) {
-                // In its place: what a copy of the decoder holds as well is copied when it grows.
                 switch try exchange?.decoder.next() {
                 case .interim(let interim):
                     exchange?.onInterim?(interim)
@@ -304,7 +312,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
             case .body(let more) where octets.readableBytes == 0: octets = more
             case .body(let more): octets.writeImmutableBuffer(more)
             case .end:
-                self.exchange?.decoder = decoder
+                exchange.decoder = decoder
                 finish()
                 return octets
             case .interim, .head: return nil
@@ -315,7 +323,6 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
 
     /// A piece to be handed over, with whether it is the last, so that the connection need not wait for somebody to ask once more.
     private func piece(_ octets: ByteBuffer, _ exchange: Exchange) -> OriginPiece {
-        var exchange = exchange
         var isLast = false
         do throws(MessageRefusal) {
             switch try exchange.decoder.next() {
@@ -323,11 +330,9 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
             case .end: isLast = true
             case .interim, .head, nil: break
             }
-            self.exchange = exchange
             if isLast { finish() }
         } catch {
             // What came before it is delivered all the same; the next to ask is told.
-            self.exchange = exchange
             fail(refused(error))
         }
         return OriginPiece(octets: octets, isLast: isLast)
@@ -350,11 +355,9 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         guard let exchange, exchange.failure == nil else { return }
         stopWaiting()
         let failure = OriginFailure(error: error, isBeforeAnswer: !exchange.hasAnswerBegun)
-        self.exchange?.failure = failure
-        self.exchange?.head = nil
-        self.exchange?.piece = nil
-        if let completion = exchange.head { delivery = (completion, .failure(failure)) }
-        exchange.piece?.fail(failure)
+        exchange.failure = failure
+        if let completion = exchange.head.take() { delivery = (completion, .failure(failure)) }
+        exchange.piece.take()?.fail(failure)
         context?.close(promise: nil)
     }
 

@@ -1,0 +1,354 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import HoldfastTesting
+import Logging
+import NIOCore
+import Synchronization
+import Testing
+
+/// Fetches that callbacks drive, and what becomes of them where a task has to take over.
+@Suite(.timeLimit(.minutes(1))) struct DirectFetchTests {
+    @Test func whatIsPassedThroughIsAnsweredWhenItsHeadComes() async throws {
+        let fixture = DirectFixture()
+        let outcome = Outcomes()
+        let direct = try fixture.begin(outcome)
+        #expect(direct != nil)
+        #expect(outcome.isEmpty)
+        fixture.origin.answer(0, "one", [.cacheControl: "no-store"])
+        let response = try #require(outcome.answer)
+        #expect(response.source == .network)
+        #expect(response.outcome.forward == .uriMiss)
+        #expect(!response.outcome.isStored)
+        #expect(response.body.whole == ByteBuffer(string: "one"))
+        #expect(fixture.engine.fillCount == 0)
+        // Its place among the requests under way is free: there is one alone.
+        #expect(try fixture.begin(Outcomes()) != nil)
+    }
+
+    /// Mutant: `.store` is answered as what passes through.
+    @Test func whatIsStoredIsFinishedByATask() async throws {
+        let fixture = DirectFixture()
+        let outcome = Outcomes()
+        _ = try fixture.begin(outcome)
+        fixture.origin.answer(0, "one", [.cacheControl: "max-age=60"])
+        let direct = try #require(outcome.goesOn)
+        let response = try await fixture.engine.respond(to: direct)
+        #expect(response.outcome.isStored)
+        #expect(try await response.text() == "one")
+        await fixture.untilIdle()
+        let again = try await fixture.engine.respond(to: fixture.request())
+        #expect(again.outcome.isHit)
+        #expect(fixture.origin.count == 1)
+    }
+
+    /// Mutant: what fails directly is noted for no breaker.
+    @Test func anOriginThatFailsIsToldFromOneThatAnswers() async throws {
+        let fixture = DirectFixture { $0.breaker.failureThreshold = 2 }
+        for number in 0..<2 {
+            let outcome = Outcomes()
+            _ = try fixture.begin(outcome, path: "/\(number)")
+            fixture.origin.fail(number)
+            let direct = try #require(outcome.goesOn)
+            let error = await #expect(throws: ExchangeError.self) { try await fixture.engine.respond(to: direct) }
+            #expect(error?.code == .originUnreachable)
+            await fixture.untilIdle()
+        }
+        // It counts as away: there is more to a request now than to send it.
+        #expect(try fixture.begin(Outcomes(), path: "/2") == nil)
+        #expect(fixture.engine.fillCount == 0)
+        await fixture.engine.shutDown()
+    }
+
+    /// Mutant: `abandon` that leaves no fill.
+    @Test func aCallerWhoGoesEndsItOnTheWire() async throws {
+        let fixture = DirectFixture()
+        let outcome = Outcomes()
+        let direct = try #require(try fixture.begin(outcome))
+        direct.abandon()
+        direct.abandon()
+        #expect(fixture.origin.isCancelled(0))
+        await fixture.untilIdle()
+        #expect(outcome.isEmpty)
+        #expect(try fixture.begin(Outcomes()) != nil)
+    }
+
+    @Test func othersWhoJoinedHaveItAlthoughItsCallerHasGone() async throws {
+        let fixture = DirectFixture()
+        let direct = try #require(try fixture.begin(Outcomes()))
+        let request = try fixture.request()
+        let follower = Task { [engine = fixture.engine] in try await engine.respond(to: request).text() }
+        while fixture.engine.memberCount < 2 { await Task.yield() }
+        direct.abandon()
+        #expect(!fixture.origin.isCancelled(0))
+        fixture.origin.answer(0, "one", [.cacheControl: "max-age=60"])
+        let text = try await follower.value
+        #expect(text == "one")
+    }
+
+    /// Mutant: what passes through is published after its caller has taken it.
+    @Test func othersWhoJoinedAskForThemselvesWhereItPassesThrough() async throws {
+        let fixture = DirectFixture { $0.inFlightLimit = 2 }
+        let outcome = Outcomes()
+        _ = try fixture.begin(outcome)
+        let request = try fixture.request()
+        let follower = Task { [engine = fixture.engine] in try await engine.respond(to: request).text() }
+        while fixture.engine.memberCount < 2 { await Task.yield() }
+        fixture.origin.answer(0, "one", [.cacheControl: "no-store"])
+        #expect(outcome.answer?.body.whole == ByteBuffer(string: "one"))
+        await fixture.origin.untilCount(2)
+        fixture.origin.answer(1, "two", [.cacheControl: "no-store"])
+        let text = try await follower.value
+        #expect(text == "two")
+    }
+
+    /// Mutant: a fill keeps the call that has ended, which keeps the fill.
+    @Test(arguments: ["no-store", "max-age=60", nil]) func nothingIsKeptOfIt(control: String?) async throws {
+        let fixture = DirectFixture()
+        let outcome = Outcomes()
+        let direct = try fixture.begin(outcome)
+        let observed = fixture.origin.observed(0)
+        if let control {
+            fixture.origin.answer(0, "one", [.cacheControl: control])
+            if let direct = outcome.goesOn { _ = try await fixture.engine.respond(to: direct).text() }
+        } else {
+            direct?.abandon()
+        }
+        await fixture.untilIdle()
+        fixture.origin.forget()
+        _ = consume direct
+        while !observed.isGone { await Task.yield() }
+    }
+
+    @Test(arguments: ["a HEAD", "If-None-Match", "Range", "only-if-cached"])
+    func whatNeedsMoreThanSendingIsLeftAlone(what: String) async throws {
+        let fixture = DirectFixture()
+        let fields: HTTPFields =
+            switch what {
+            case "If-None-Match": [.ifNoneMatch: "\"1\""]
+            case "Range": [.range: "bytes=0-1"]
+            case "only-if-cached": [.cacheControl: "only-if-cached"]
+            default: [:]
+            }
+        #expect(try fixture.begin(Outcomes(), method: what == "a HEAD" ? .head : .get, fields) == nil)
+        #expect(fixture.origin.count == 0)
+        #expect(fixture.engine.fillCount == 0)
+        // No place is taken: there is one.
+        #expect(try fixture.begin(Outcomes()) != nil)
+    }
+
+    /// Mutants: a fill that is under way is not looked for; one that has ended since the lookup is not noticed.
+    @Test func aFetchThatIsUnderWayIsJoinedAndNotDoubled() async throws {
+        let fixture = DirectFixture { $0.inFlightLimit = 2 }
+        let start = try fixture.start()
+        let outcome = Outcomes()
+        _ = try fixture.begin(outcome)
+        #expect(try fixture.begin(Outcomes()) == nil)
+        fixture.origin.answer(0, "one", [.cacheControl: "max-age=60"])
+        _ = try await fixture.engine.respond(to: try #require(outcome.goesOn)).text()
+        await fixture.untilIdle()
+        // Who looked before it was stored looks again.
+        #expect(try fixture.begin(Outcomes(), since: start) == nil)
+        #expect(fixture.origin.count == 1)
+    }
+
+    @Test func interimResponsesComeToItsCaller() async throws {
+        let fixture = DirectFixture()
+        let heard = Mutex<[Int]>([])
+        var request = try fixture.request()
+        request.onInformational = { head in heard.withLock { $0.append(head.status.code) } }
+        let outcome = Outcomes()
+        _ = try fixture.begin(outcome, request)
+        fixture.origin.inform(0, 103)
+        fixture.origin.answer(0, "one", [.cacheControl: "no-store"])
+        #expect(heard.withLock { $0 } == [103])
+        #expect(outcome.answer != nil)
+    }
+
+    /// Mutant: rules do not edit what passes through.
+    @Test func rulesHoldForIt() async throws {
+        let rules = TestRules { settings in
+            settings.responseFields.removed = [.server]
+            settings.hardTimeout = .value(.seconds(7))
+        }
+        let fixture = DirectFixture(rules: rules)
+        let outcome = Outcomes()
+        _ = try fixture.begin(outcome)
+        #expect(fixture.origin.headTimeout(0) == .seconds(7))
+        fixture.origin.answer(0, "one", [.cacheControl: "no-store", .server: "secret"])
+        let response = try #require(outcome.answer)
+        #expect(response.head.headerFields[.server] == nil)
+    }
+}
+
+/// What a fetch told its caller.
+private final class Outcomes: Sendable {
+    private let outcomes = Mutex<[DirectFetch.Outcome]>([])
+
+    func add(_ outcome: DirectFetch.Outcome) { outcomes.withLock { $0.append(outcome) } }
+
+    var isEmpty: Bool { outcomes.withLock(\.isEmpty) }
+    /// Where it was told this and nothing else.
+    var answer: CacheResponse? {
+        outcomes.withLock { if $0.count == 1, case .answered(let response) = $0[0] { response } else { nil } }
+    }
+    var goesOn: DirectFetch? {
+        outcomes.withLock { outcomes in
+            guard outcomes.count == 1, case .goesOn(let direct) = outcomes[0] else { return nil }
+            return direct
+        }
+    }
+}
+
+/// An engine whose transport is driven by callbacks, with one place for a request under way unless options say otherwise.
+private struct DirectFixture {
+    let origin = CallbackOrigin()
+    let engine: CacheEngine
+
+    init(rules: (any ExchangeRules)? = nil, options change: (inout EngineOptions) -> Void = { _ in }) {
+        var options = EngineOptions()
+        options.inFlightLimit = 1
+        change(&options)
+        engine = CacheEngine(
+            store: InMemoryResponseStore(),
+            transport: origin,
+            policy: CachePolicy(kind: .shared),
+            credentialSecret: [UInt8](repeating: 7, count: 32),
+            options: options,
+            rules: rules,
+            clock: ManualClock(),
+            sleeper: ManualDurationClock(),
+            jitter: { 1 },
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+    }
+
+    func request(
+        path: String = "/feed",
+        method: HTTPRequest.Method = .get,
+        _ fields: HTTPFields = [:]
+    ) throws -> CacheRequest {
+        CacheRequest(
+            head: HTTPRequest(
+                method: method,
+                scheme: "https",
+                authority: "a.example",
+                path: path,
+                headerFields: fields
+            )
+        )
+    }
+
+    func start() throws -> LookupStart { engine.lookupStart(try #require(engine.key(for: request()))) }
+
+    func begin(
+        _ outcomes: Outcomes,
+        path: String = "/feed",
+        method: HTTPRequest.Method = .get,
+        _ fields: HTTPFields = [:],
+        since start: LookupStart? = nil
+    ) throws -> DirectFetch? {
+        try begin(outcomes, request(path: path, method: method, fields), since: start)
+    }
+
+    func begin(_ outcomes: Outcomes, _ request: CacheRequest, since start: LookupStart? = nil) throws -> DirectFetch? {
+        let prepared = try #require(engine.prepare(request))
+        let start = try start ?? engine.lookupStart(#require(prepared.key))
+        return engine.fetchDirectly(prepared, since: start) { outcomes.add($0) }
+    }
+
+    func untilIdle() async {
+        while engine.fillCount > 0 { await Task.yield() }
+    }
+}
+
+/// An origin that answers when it is told to.
+private final class CallbackOrigin: CallbackTransport {
+    private struct State {
+        var calls: [Call] = []
+        var count = 0
+    }
+    private let state = Mutex(State())
+
+    final class Call: TransportCall {
+        typealias Completion = @Sendable (Result<TransportResponse, any Error>) -> Void
+        /// With all that it holds, as a transport may.
+        let request: TransportRequest
+        private let completion: Mutex<Completion?>
+        private let hasEnded = Atomic(false)
+        let isCancelled = Atomic(false)
+
+        init(_ request: TransportRequest, _ completion: @escaping Completion) {
+            self.request = request
+            self.completion = Mutex(completion)
+        }
+
+        func end(_ result: Result<TransportResponse, any Error>) {
+            completion.withLock { $0.take() }?(result)
+        }
+
+        func cancel() {
+            guard completion.withLock({ $0 != nil }) else { return }
+            isCancelled.store(true, ordering: .relaxed)
+            end(.failure(CancellationError()))
+        }
+    }
+
+    /// Whether something is held by anybody.
+    struct Observed: Sendable {
+        private weak let object: Call?
+        init(_ object: Call) { self.object = object }
+        var isGone: Bool { object == nil }
+    }
+
+    var keepsTimeouts: Bool { true }
+    var count: Int { state.withLock { $0.count } }
+
+    func begin(
+        _ request: TransportRequest,
+        _ completion: @escaping @Sendable (Result<TransportResponse, any Error>) -> Void
+    ) -> (any TransportCall)? {
+        let call = Call(request, completion)
+        state.withLock { state in
+            state.calls.append(call)
+            state.count += 1
+        }
+        return call
+    }
+
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
+        try await withCheckedThrowingContinuation { continuation in
+            _ = begin(request) { continuation.resume(with: $0) }
+        }
+    }
+
+    private func call(_ number: Int) -> Call { state.withLock { $0.calls[number] } }
+
+    func answer(_ number: Int, _ text: String, _ fields: HTTPFields) {
+        let body = ByteBuffer(string: text)
+        var head = HTTPResponse(status: .ok, headerFields: fields)
+        head.headerFields[.contentLength] = String(body.readableBytes)
+        call(number).end(.success(TransportResponse(head: head, body: BodyStream(body))))
+    }
+
+    func fail(_ number: Int) {
+        call(number).end(.failure(TransportError(code: .timeout, message: "Nobody answers.")))
+    }
+
+    func inform(_ number: Int, _ status: Int) {
+        call(number).request.onInformational?(HTTPResponse(status: .init(code: status)))
+    }
+
+    func isCancelled(_ number: Int) -> Bool { call(number).isCancelled.load(ordering: .relaxed) }
+    func headTimeout(_ number: Int) -> Duration? { call(number).request.headTimeout }
+    func observed(_ number: Int) -> Observed { Observed(call(number)) }
+    func forget() { state.withLock { $0.calls = [] } }
+
+    func untilCount(_ count: Int) async {
+        while self.count < count { await Task.yield() }
+    }
+}
+
+extension CacheResponse {
+    fileprivate func text() async throws -> String { String(buffer: try await body.collect(upTo: 1 << 20)) }
+}
