@@ -14,6 +14,9 @@ package final class DirectFetch: Sendable {
         case goesOn(DirectFetch)
     }
 
+    /// Does something on the loop, in its turn.
+    package typealias InTurn = @Sendable (@escaping @Sendable () -> Void) -> Void
+
     private let engine: CacheEngine
     let prepared: PreparedRequest
     private let key: CacheKey
@@ -42,10 +45,11 @@ package final class DirectFetch: Sendable {
         self.completion = completion
     }
 
-    fileprivate func begin(by transport: any CallbackTransport) {
+    fileprivate func begin(by transport: any CallbackTransport, _ inTurn: @escaping InTurn) {
         var sending = fill.sending(prepared.sending(), for: prepared.request)
         sending.headTimeout = prepared.hardTimeout(engine.options)
-        guard let call = transport.begin(sending, { self.received($0) }) else { return goOn(from: .entered) }
+        let call = transport.begin(sending) { result in inTurn { self.received(result) } }
+        guard let call else { return goOn(from: .entered) }
         fill.isCarried(by: call)
     }
 
@@ -143,11 +147,13 @@ extension CacheEngine {
     ///
     /// - Parameters:
     ///   - start: before the lookup that found nothing.
+    ///   - inTurn: does what is to be done with the answer, so that what the loop has to do for others is not kept waiting by many of them.
     ///   - completion: called once on this loop, unless the fetch is abandoned before; maybe before this returns.
     /// - Returns: `nil` where there is more to it than that. Then nothing has been done: ``respond(to:)`` is to be asked.
     package func fetchDirectly(
         _ prepared: PreparedRequest,
         since start: LookupStart,
+        inTurn: @escaping DirectFetch.InTurn = { $0() },
         _ completion: @escaping @Sendable (DirectFetch.Outcome) -> Void
     ) -> DirectFetch? {
         guard let callbackTransport, mayAnswerAtOnce(prepared), let key = prepared.key, !isTraced,
@@ -162,7 +168,7 @@ extension CacheEngine {
             return nil
         }
         let direct = DirectFetch(self, prepared, key, clock.now(), fill, origin, completion)
-        direct.begin(by: callbackTransport)
+        direct.begin(by: callbackTransport, inTurn)
         return direct
     }
 }

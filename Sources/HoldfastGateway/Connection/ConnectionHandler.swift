@@ -296,7 +296,10 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
             }
             if !isBegun { beginExchange(head, prepared, link) }
         case (.nothing(let start), let prepared?):
-            if !fetch(prepared, since: start, link) { beginExchange(head, prepared, link) }
+            // In its turn: requests that are answered at once come first.
+            executor.perform {
+                link.ifPresent { if !$0.fetch(prepared, since: start, link) { $0.beginExchange(head, prepared, link) } }
+            }
         default:
             beginExchange(head, prepared, link)
         }
@@ -320,7 +323,8 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
 
     /// Asks the origin for what is not stored; `false` where an exchange has to see to it.
     private func fetch(_ prepared: PreparedRequest, since start: LookupStart, _ link: ExchangeLink) -> Bool {
-        let fetch = service.engine.fetchDirectly(prepared, since: start) { outcome in
+        let inTurn: DirectFetch.InTurn = { [executor] in executor.perform($0) }
+        let fetch = service.engine.fetchDirectly(prepared, since: start, inTurn: inTurn) { outcome in
             link.ifPresent { $0.fetched(outcome, link) }
         }
         guard let fetch else { return false }

@@ -1,12 +1,17 @@
 import NIOCore
 
-/// Runs tasks on an event loop, so that an exchange whose origin is served by the same loop changes no thread.
+/// Runs tasks and other work on an event loop, so that an exchange whose origin is served by the same loop changes no thread.
 ///
 /// What comes while the loop is at work is done when the loop's present round is over, in the order in which it came. In slices, so that hits, which the loop answers as they come, do not
 /// wait for all of it: short ones where it has answered some lately, and longer ones, which cost less, where it has not.
 final class LoopExecutor: TaskExecutor {
+    private enum Job {
+        case task(UnownedJob)
+        case work(() -> Void)
+    }
+
     private struct Queue {
-        var jobs = CircularBuffer<UnownedJob>()
+        var jobs = CircularBuffer<Job>()
         var isScheduled = false
         /// Slices that are to be short still.
         var shortSlices = 0
@@ -34,6 +39,13 @@ final class LoopExecutor: TaskExecutor {
         guard eventLoop.inEventLoop else {
             return eventLoop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
         }
+        append(.task(job))
+    }
+
+    /// Does something in its turn. To be called on the loop.
+    func perform(_ work: @escaping () -> Void) { append(.work(work)) }
+
+    private func append(_ job: Job) {
         queue.value.jobs.append(job)
         guard !queue.value.isScheduled else { return }
         queue.value.isScheduled = true
@@ -51,7 +63,10 @@ final class LoopExecutor: TaskExecutor {
         let end = NIODeadline.now() + Self.slice
         var count = 0
         while let job = queue.value.jobs.popFirst() {
-            job.runSynchronously(on: executor)
+            switch job {
+            case .task(let job): job.runSynchronously(on: executor)
+            case .work(let work): work()
+            }
             count += 1
             guard count >= limit, !queue.value.jobs.isEmpty, NIODeadline.now() >= end else { continue }
             if bell.value?.ring({ self.runJobs() }) != true { eventLoop.execute { self.runJobs() } }
