@@ -73,6 +73,25 @@ import Testing
         #expect(try fixture.begin(Outcomes()) != nil)
     }
 
+    /// The answer has come, and waits for its turn on the loop.
+    @Test(arguments: ["no-store", "max-age=60"]) func aCallerMayGoBeforeItsAnswerHasItsTurn(control: String)
+        async throws
+    {
+        let fixture = DirectFixture()
+        let outcome = Outcomes()
+        let turns = Mutex<[@Sendable () -> Void]>([])
+        let direct = try #require(
+            try fixture.begin(outcome, fixture.request(), inTurn: { turn in turns.withLock { $0.append(turn) } })
+        )
+        fixture.origin.answer(0, "one", [.cacheControl: control])
+        #expect(outcome.isEmpty)
+        direct.abandon()
+        for turn in turns.withLock({ $0 }) { turn() }
+        await fixture.untilIdle()
+        #expect(outcome.isEmpty)
+        #expect(try fixture.begin(Outcomes(), path: "/other") != nil)
+    }
+
     @Test func othersWhoJoinedHaveItAlthoughItsCallerHasGone() async throws {
         let fixture = DirectFixture()
         let direct = try #require(try fixture.begin(Outcomes()))
@@ -251,10 +270,15 @@ private struct DirectFixture {
         try begin(outcomes, request(path: path, method: method, fields), since: start)
     }
 
-    func begin(_ outcomes: Outcomes, _ request: CacheRequest, since start: LookupStart? = nil) throws -> DirectFetch? {
+    func begin(
+        _ outcomes: Outcomes,
+        _ request: CacheRequest,
+        since start: LookupStart? = nil,
+        inTurn: @escaping DirectFetch.InTurn = { $0() }
+    ) throws -> DirectFetch? {
         let prepared = try #require(engine.prepare(request))
         let start = try start ?? engine.lookupStart(#require(prepared.key))
-        return engine.fetchDirectly(prepared, since: start) { outcomes.add($0) }
+        return engine.fetchDirectly(prepared, since: start, inTurn: inTurn) { outcomes.add($0) }
     }
 
     func untilIdle() async {

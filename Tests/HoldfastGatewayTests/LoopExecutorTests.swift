@@ -45,6 +45,19 @@ struct LoopExecutorTests {
         }
     }
 
+    /// Mutant: `perform` that does it at once.
+    @Test("Work waits for its turn, behind what the loop is at") func performsInTurn() async throws {
+        try await with { eventLoop, executor, _ in
+            let done = Mutex<[Int]>([])
+            try await eventLoop.submit {
+                for number in 1...3 { executor.perform { done.withLock { $0.append(number) } } }
+                done.withLock { $0.append(0) }
+            }.get()
+            await Task(executorPreference: executor) { done.withLock { $0.append(4) } }.value
+            #expect(done.withLock { $0 } == [0, 1, 2, 3, 4])
+        }
+    }
+
     /// Mutants: `handlerRemoved` that leaves the action; `ring` that does not ask whether the channel is active.
     @Test("What runs goes on when the bell is gone") func outlivesItsBell() async throws {
         try await with { eventLoop, executor, bell in
