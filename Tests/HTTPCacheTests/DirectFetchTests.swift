@@ -125,7 +125,10 @@ import Testing
     @Test(arguments: ["no-store", "max-age=60", nil]) func nothingIsKeptOfIt(control: String?) async throws {
         let fixture = DirectFixture()
         let outcome = Outcomes()
-        let direct = try fixture.begin(outcome)
+        // Whoever tells of interim responses knows the fetch, which knows whom it has to end.
+        var request = try fixture.request()
+        request.onInformational = { _ in }
+        let direct = try fixture.begin(outcome, request)
         let observed = fixture.origin.observed(0)
         if let control {
             fixture.origin.answer(0, "one", [.cacheControl: control])
