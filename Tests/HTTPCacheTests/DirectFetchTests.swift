@@ -139,7 +139,10 @@ import Testing
         await fixture.untilIdle()
         fixture.origin.forget()
         _ = consume direct
-        while !observed.isGone { await Task.yield() }
+        while !observed.isGone {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
     }
 
     @Test(arguments: ["a HEAD", "If-None-Match", "Range", "only-if-cached"])
