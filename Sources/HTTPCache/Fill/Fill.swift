@@ -192,7 +192,7 @@ final class Fill: Sendable {
     func sending(_ request: TransportRequest, for presented: CacheRequest) -> TransportRequest {
         guard let inform = presented.onInformational else { return request }
         var request = request
-        request.onInformational = { if self.hasLeader { inform($0) } }
+        request.onInformational = { [weak self] in if self?.hasLeader == true { inform($0) } }
         return request
     }
 
