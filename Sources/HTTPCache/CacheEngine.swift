@@ -140,7 +140,9 @@ public final class CacheEngine: Sendable {
     /// The answer to a request whose fetch needs a task after all.
     @concurrent
     package func respond(to direct: DirectFetch) async throws -> CacheResponse {
-        try await recording(direct.prepared.presented) { try await direct.answer() }
+        // Then the answer is not asked for any more.
+        if fills.isClosed { direct.leave() }
+        return try await recording(direct.prepared.presented) { try await direct.answer() }
     }
 
     /// Counts, traces and logs an exchange.
@@ -153,13 +155,14 @@ public final class CacheEngine: Sendable {
             record(response, to: request)
             return response
         } catch {
-            metrics.record(error)
-            logger.debug(
-                "Exchange failed",
-                metadata: ["http.method": "\(request.head.method)", "error": "\(error)"]
-            )
+            record(error, of: request)
             throw error
         }
+    }
+
+    func record(_ error: any Error, of request: CacheRequest) {
+        metrics.record(error)
+        logger.debug("Exchange failed", metadata: ["http.method": "\(request.head.method)", "error": "\(error)"])
     }
 
     func record(_ response: CacheResponse, to request: CacheRequest) {

@@ -85,6 +85,37 @@ struct ConnectionTests {
         }
     }
 
+    /// Mutant: a connection that is closed before the system has taken what was written.
+    @Test(
+        "An answer with which the connection ends comes whole, however slowly its client reads",
+        arguments: ["HTTP/1.1 close", "HTTP/1.0", "half-closed"],
+        ["max-age=60", "no-store"]
+    )
+    func closesWhenTaken(client kind: String, control: String) async throws {
+        // More than the sockets between them hold.
+        let content = String(repeating: "0123456789abcdef", count: 512 << 10)
+        let answer = RawOrigin.Step.ok(content, fields: "Cache-Control: \(control)\r\n")
+        try await RawOrigin.with([answer, answer]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                #expect(try await gateway.get("/").content.count == content.utf8.count)
+                try await RawClient.with(port: gateway.port, receiveBuffer: 4096) { client in
+                    switch kind {
+                    case "HTTP/1.0": try await client.send("GET / HTTP/1.0\r\nHost: g\r\n\r\n")
+                    case "half-closed":
+                        try await client.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
+                        try await client.closeOutput()
+                    default: try await client.send("GET / HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n")
+                    }
+                    // Others are answered meanwhile: what this one got was written before it began to read.
+                    for _ in 0..<20 { _ = try await gateway.send("OPTIONS * HTTP/1.1\r\nHost: g\r\n\r\n") }
+                    let response = try await client.response()
+                    #expect(response.isComplete)
+                    #expect(response.content.count == content.utf8.count)
+                }
+            }
+        }
+    }
+
     @Test("Content beyond what is read for nothing ends the connection") func boundsDiscarding() async throws {
         try await RawOrigin.with([.ok("a")]) { origin in
             try await RunningGateway.with(origin: origin.url, configure: { $0.discardedContentLimit = 1000 }) {

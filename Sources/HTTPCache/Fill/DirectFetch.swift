@@ -48,12 +48,14 @@ package final class DirectFetch: Sendable {
     fileprivate func begin(by transport: any CallbackTransport, _ inTurn: @escaping InTurn) {
         var sending = fill.sending(prepared.sending(), for: prepared.request)
         sending.headTimeout = prepared.hardTimeout(engine.options)
-        let call = transport.begin(sending) { result in inTurn { self.received(result) } }
+        let head = sending.head
+        let call = transport.begin(sending) { result in inTurn { self.received(result, to: head) } }
         guard let call else { return goOn(from: .entered) }
         fill.isCarried(by: call)
     }
 
-    private func received(_ result: Result<TransportResponse, any Error>) {
+    /// - Parameter sent: the head of what was sent.
+    private func received(_ result: Result<TransportResponse, any Error>, to sent: HTTPRequest) {
         switch result {
         case .success(let response):
             engine.noteAnswer(of: origin)
@@ -73,7 +75,7 @@ package final class DirectFetch: Sendable {
                 )
             )
         case .failure(let error):
-            let error = prepared.request.secrets?.redacted(error, of: prepared.request.head) ?? error
+            let error = prepared.request.secrets?.redacted(error, of: sent) ?? error
             if !fill.isCancelled || error.isSilence {
                 engine.note(error, of: origin, for: prepared, isProbed: prepared.request.isReplayable)
             }
@@ -82,7 +84,7 @@ package final class DirectFetch: Sendable {
     }
 
     private func passThrough(_ response: TransportResponse, _ responseTime: Timestamp) {
-        engine.fills.end(fill, key)
+        engine.fills.end(fill, key, changedNothing: true)
         engine.origins.leave(origin)
         guard fill.release(response.head.status), !isOver.exchange(true, ordering: .relaxed) else { return }
         let head = StoredResponseHead(
@@ -138,8 +140,13 @@ package final class DirectFetch: Sendable {
 
     /// The caller goes without an answer. Does nothing once it has one, or was told that it is to wait for it.
     package func abandon() {
-        if !isOver.exchange(true, ordering: .relaxed) { fill.leave(isLeader: true) }
+        guard !isOver.exchange(true, ordering: .relaxed) else { return }
+        leave()
+        engine.record(CancellationError(), of: prepared.presented)
     }
+
+    /// Its caller does not ask for the answer.
+    func leave() { fill.leave(isLeader: true) }
 }
 
 extension CacheEngine {

@@ -82,7 +82,11 @@ final class Fill: Sendable {
         self.fence = fence
         self.rules = rules
         self.number = number
-        state.withLock { $0.isBackground = isBackground }
+        state.withLock { state in
+            state.isBackground = isBackground
+            // Nobody leads it.
+            state.hasLeaderLeft = isBackground
+        }
     }
 
     /// From now on it goes on when the last caller leaves: somebody was answered otherwise, and wants it in the store.
@@ -105,7 +109,7 @@ final class Fill: Sendable {
     /// Has a call carry the fetch until a task takes over, if none has already.
     func isCarried(by call: any TransportCall) {
         let isCancelled = state.withLock { state in
-            if state.work == nil { state.work = .call(call) }
+            if state.work == nil, state.publication == nil { state.work = .call(call) }
             return state.isCancelled
         }
         if isCancelled { call.cancel() }
@@ -221,6 +225,10 @@ final class Fill: Sendable {
     func publish(_ publication: Publication) {
         let (answers, _) = state.withLock { state in
             state.publication = publication
+            // Nobody would take it.
+            if state.hasLeaderLeft, case .unshared(let response, _) = publication {
+                state.publication = .taken(response.head.status)
+            }
             if case .shared(_, _, let body) = publication, state.memberCount > 0 { state.door = body.makeReader() }
             let waiting = state.waiting
             state.waiting = []

@@ -129,9 +129,11 @@ final class FillRegistry: Sendable {
     }
 
     /// It is over; nobody can join it any more.
-    func end(_ fill: Fill, _ key: CacheKey) {
+    ///
+    /// - Parameter changedNothing: nothing was stored, so that who has looked need not look again.
+    func end(_ fill: Fill, _ key: CacheKey, changedNothing: Bool = false) {
         let drained = state.withLock { state in
-            state.ended[Self.slot(key)] &+= 1
+            if !changedNothing { state.ended[Self.slot(key)] &+= 1 }
             if let place = state.keys.index(forKey: key) {
                 if state.keys.values[place].fill === fill {
                     state.keys.values[place].fill = nil

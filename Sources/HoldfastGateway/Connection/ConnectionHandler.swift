@@ -59,6 +59,8 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
     private var isReading = false
     private var isProceeding = false
     private var mustProceed = false
+    /// The connection ends when what is written has been taken.
+    private var isClosing = false
     /// The client does not take its answers: the next request waits.
     private var isHeldBack = false
     /// The present request's head, octet for octet, and their hash.
@@ -124,7 +126,8 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         if context.channel.isWritable {
-            writeDeadline.stop()
+            // Of an answer that ends the connection, the rest is still to be taken.
+            if isClosing { waitForWritability() } else { writeDeadline.stop() }
             writability.take()?.succeed()
             if isHeldBack {
                 isHeldBack = false
@@ -193,9 +196,8 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
             flush()
             closeLingering()
         case .close:
-            flush()
             stopWaiting()
-            context?.close(promise: nil)
+            closeWhenTaken()
         }
     }
 
@@ -364,11 +366,31 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
         finish()
     }
 
+    /// Closes when the system has taken all that is written: what it has not would be lost with the connection.
+    private func closeWhenTaken() {
+        guard let context else { return }
+        isClosing = true
+        isUnflushed = false
+        // Behind all the others.
+        let taken = context.eventLoop.makePromise(of: Void.self)
+        taken.futureResult.assumeIsolated().whenComplete { _ in self.context?.close(promise: nil) }
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: taken)
+        // Where the client is slow, it has as long as for any other octets.
+        if self.context?.channel.isActive == true { waitForWritability() }
+    }
+
     /// RFC 9112 §9.6: closing while octets of the client are unread would reset the connection, and lose the answer.
     private func closeLingering() {
         guard let context else { return }
-        wait(for: .closing)
-        context.close(mode: .output, promise: nil)
+        isClosing = true
+        waitForWritability()
+        let shut = context.eventLoop.makePromise(of: Void.self)
+        // What is written is taken first; only then it is the client's turn.
+        shut.futureResult.assumeIsolated().whenSuccess { _ in
+            self.writeDeadline.stop()
+            self.wait(for: .closing)
+        }
+        context.close(mode: .output, promise: shut)
         context.read()
     }
 
