@@ -111,6 +111,29 @@ import Testing
         try await store.close()
     }
 
+    /// What is read once from the disk is not worth what is there already; what is read twice may be.
+    @Test func readingManyThingsOncePushesOutNothing() async throws {
+        var store = try await openStore(folder.store, clock: clock)
+        let keys = try (0..<300).map { try cacheKey("/\($0)") }
+        for key in keys { try await store.store(draft(key, at: clock.now()), [pattern(8000)]) }
+        try await store.close()
+        store = try await openStore(folder.store, clock: clock) { $0.memoryBudget = 1 << 20 }
+        let responses = store.responses
+        func resident(_ indices: Range<Int>) -> [Int] {
+            indices.filter { responses.resident(keys[$0])?.isEmpty == false }
+        }
+        for key in keys.prefix(200) { #expect(try await responses.lookup(key).count == 1) }
+        let early = resident(0..<300)
+        #expect(early.count > 40 && early.last == early.count - 1)
+        for key in keys.suffix(100) { #expect(try await responses.lookup(key).count == 1) }
+        #expect(resident(0..<300) == early)
+        for index in 295..<300 {
+            #expect(try await responses.lookup(keys[index]).count == 1)
+            #expect(resident(index..<index + 1) == [index])
+        }
+        try await store.close()
+    }
+
     @Test func aBodyBeyondTheLimitIsNotKeptWhenItWasRead() async throws {
         var store = try await openStore(folder.store, clock: clock) { $0.maximumResidentBody = 100 }
         let key = try cacheKey("/x")

@@ -6,6 +6,9 @@ import HTTPCache
 /// else leaves, so that reading many things once does not push out what is read often. What left the small queue is remembered by
 /// its hash for a while, and goes straight to the main queue when it comes back. A hit counts up to three and moves nothing.
 ///
+/// What is read from the disk does not even go through the small queue once there is no room left: it is remembered, and comes in
+/// when it is read again (``admits(_:cost:)``).
+///
 /// Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023
 struct MemoryShard {
     private struct Node {
@@ -86,6 +89,16 @@ struct MemoryShard {
 
     // MARK: Changing
 
+    /// Whether what was read from the disk is to be taken in: as long as there is room, and after that what is read a second time
+    /// within a while. Putting something together only to push out something else costs more than reading it once more.
+    ///
+    /// - Parameter cost: octets, about.
+    mutating func admits(_ hash: Int64, cost: Int) -> Bool {
+        if self.cost + cost <= budget || ghostSet.contains(hash) || index[hash] != nil { return true }
+        remember(hash)
+        return false
+    }
+
     /// Takes an entry in, in place of the one with its hash.
     ///
     /// - Returns: the number under which its growth is to be told, or `nil` when it is too large; and what has to be let go outside the lock.
@@ -102,6 +115,8 @@ struct MemoryShard {
             if let entry = node.entry { gone.append(entry) }
             if node.isMain { main.cost += cost - node.cost } else { small.cost += cost - node.cost }
         } else {
+            // Before it is there: where everything else was used lately, it would be the first to go.
+            evict(toFit: cost, gone: &gone)
             place = freed.popLast() ?? Int32(nodes.count)
             if Int(place) == nodes.count { nodes.append(Node()) }
             index[hash] = place
@@ -152,8 +167,9 @@ struct MemoryShard {
 
     // MARK: The queues
 
-    private mutating func evict(gone: inout [ResidentEntry]) {
-        while cost > budget {
+    /// - Parameter room: what is to be free, in octets.
+    private mutating func evict(toFit room: Int = 0, gone: inout [ResidentEntry]) {
+        while cost + room > budget {
             if small.tail >= 0, small.cost > budget / 10 || main.tail < 0 {
                 evictSmall(gone: &gone)
             } else if main.tail >= 0 {

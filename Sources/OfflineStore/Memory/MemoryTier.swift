@@ -112,6 +112,11 @@ final class MemoryTier: Sendable {
 
     // MARK: Taking in
 
+    /// Whether ``insert(_:hash:ticket:)`` is worth while for something with a content of some octets.
+    func admits(_ hash: Int64, octets: Int) -> Bool {
+        shard(hash).state.withLock { $0.admits(hash, cost: octets + MemoryShard.entryOverhead) }
+    }
+
     /// Takes in what was read from the disk, unless something there has changed since.
     func insert(_ entry: ResidentEntry, hash: Int64, ticket: UInt64) {
         let cost = entry.cost

@@ -131,7 +131,9 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
         let state = reading.database.state
         let responses = try reading.responses(of: missing.key, hash: missing.hash)
         for index in responses.indices { noteUse(responses[index].id) }
-        if let memory = state.memory, !responses.isEmpty {
+        if let memory = state.memory, !responses.isEmpty,
+            memory.admits(missing.hash, octets: responses.reduce(0) { $0 + ($1.content?.body?.readableBytes ?? 0) })
+        {
             let entry = ResidentEntry(
                 key: missing.key.bytes,
                 value: .responses(responses.map { $0.keepingBody(upTo: memory.bodyLimit) }),
@@ -212,7 +214,9 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
         let found = try reading.object(of: missing.key, hash: missing.hash)
         guard case .object(let object) = found else { return found }
         use(object.id, reading.database)
-        if let memory = reading.database.state.memory, object.octets.count <= memory.bodyLimit {
+        if let memory = reading.database.state.memory, object.octets.count <= memory.bodyLimit,
+            memory.admits(missing.hash, octets: object.octets.count)
+        {
             let entry = CacheManager.resident(
                 object,
                 key: missing.key,
