@@ -56,6 +56,7 @@ public struct CacheOutcome: Sendable, Hashable {
     /// string, with `?` for what a string cannot hold.
     public func cacheStatus(cache name: String = "holdfast") -> String {
         var result = Self.item(name)
+        result.reserveCapacity(64)
         if isHit {
             result += "; hit"
         } else if let forward {

@@ -91,10 +91,15 @@ extension CacheOutcome {
     ///
     /// It gets a line of its own. A field that came malformed or empty is taken away first, because together with it ours would be ignored by everybody.
     public func appended(to fields: HTTPFields, cache name: String = "holdfast") -> HTTPFields {
-        guard fields.count < FieldRules.maximumCount else { return fields }
         var result = fields
-        if fields.contains(.cacheStatus), CacheStatus(fields).members.isEmpty { result[fields: .cacheStatus] = [] }
-        result.append(HTTPField(name: .cacheStatus, value: cacheStatus(cache: name)))
+        append(to: &result, cache: name)
         return result
+    }
+
+    /// The same in place, where that copies nothing.
+    package func append(to fields: inout HTTPFields, cache name: String = "holdfast") {
+        guard fields.count < FieldRules.maximumCount else { return }
+        if fields.contains(.cacheStatus), CacheStatus(fields).members.isEmpty { fields[fields: .cacheStatus] = [] }
+        fields.append(HTTPField(name: .cacheStatus, value: cacheStatus(cache: name)))
     }
 }

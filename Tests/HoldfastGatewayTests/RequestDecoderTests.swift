@@ -265,8 +265,7 @@ struct RequestDecoderTests {
         let field = try #require(head.fields.last)
         #expect(field.name.rawName == "X-OdD")
         #expect(field.withUnsafeBytesOfValue { Array($0) } == value)
-        var written = ByteBuffer()
-        written.writeFields(head.fields)
+        let written = ByteBuffer.head { $0.writeFields(head.fields) }
         #expect(Array(written.readableBytesView) == Array("Host: a\r\nX-OdD: ".utf8) + value + Array("\r\n".utf8))
     }
 

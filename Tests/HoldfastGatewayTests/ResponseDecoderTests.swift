@@ -141,11 +141,11 @@ struct ResponseDecoderTests {
         #expect(status?.reasonPhrase == phrase)
     }
 
-    @Test("A reason phrase keeps its octets") func keepsPhraseOctets() {
+    @Test("A reason phrase keeps its octets") func keepsPhraseOctets() throws {
         let line = Array("HTTP/1.1 200 ".utf8) + [0x80, 0xE9, 0xFF]
         let decoded = ResponseDecoder.decode([line + Array("\r\nContent-Length: 0\r\n\r\n".utf8)]).events
-        var written = ByteBuffer()
-        if let status = decoded.head?.response.status { written.writeStatusLine(status) }
+        let status = try #require(decoded.head?.response.status)
+        let written = ByteBuffer.head { $0.writeStatusLine(status) }
         #expect(Array(written.readableBytesView) == line + [0x0D, 0x0A])
     }
 
@@ -184,11 +184,35 @@ struct ResponseDecoderTests {
 
     @Test("No field is written that would begin another") func writesNoLineEnds() {
         // HTTPTypes itself turns line ends and NUL into spaces; other controls it leaves.
-        var written = ByteBuffer()
         var fields = HTTPFields()
         fields.append(HTTPField(name: .server, lenientValue: [0x61, 0x01, 0x62]))
         fields.append(HTTPField(name: .age, value: "1"))
-        written.writeFields(fields)
+        let written = ByteBuffer.head { [fields] in $0.writeFields(fields) }
         #expect(String(buffer: written) == "Age: 1\r\n")
+    }
+
+    @Test(
+        "The connection's fields end where they were read, unless Connection names others",
+        arguments: [
+            ("Connection: keep-alive\r\nKeep-Alive: timeout=5\r\nUpgrade: h2c\r\nAge: 1\r\n", ["Age"]),
+            ("Age: 1\r\nProxy-Connection: close\r\nTrailer: a\r\nX-A: 1\r\n", ["Age", "X-A"]),
+            ("Connection: close\r\nConnection: Keep-Alive\r\nX-A: 1\r\n", ["X-A"]),
+            ("X-A: 1\r\nConnection: close, x-a\r\nTE: a\r\nX-B: 2\r\n", ["Connection", "TE", "X-A", "X-B"]),
+        ]
+    )
+    func endsConnectionFields(_ fields: String, _ names: [String]) {
+        let events = ResponseDecoder.decode("HTTP/1.1 200 OK\r\n\(fields)Content-Length: 0\r\n\r\n")
+        #expect(events.head?.response.headerFields.map(\.name.rawName) == names + ["Content-Length"])
+    }
+
+    @Test("A head is whole, however long it is", arguments: [0, 1, 990, 991, 992, 993, 994, 1024, 5000, 100_000])
+    func writesLongHeads(_ length: Int) {
+        let value = String(repeating: "x", count: length)
+        let written = ByteBuffer.head {
+            $0.writeFields([.server: "a", .via: value])
+            $0.writeField("Age", "1")
+            $0.writeEndOfHead()
+        }
+        #expect(String(buffer: written) == "Server: a\r\nVia: \(value)\r\nAge: 1\r\n\r\n")
     }
 }

@@ -30,28 +30,29 @@ struct StoredFields {
         var hasTargeted = false
         var hasDate = false
         var hasAge = false
-        for field in fields {
+        // By place: a loop over the fields themselves copies each.
+        for index in fields.indices {
             // By length first: nearly every field is passed over with one comparison of integers.
-            let name = field.name.canonicalName
+            let name = fields[index].name.canonicalName
             switch name.utf8.count {
             case 13 where name == "cache-control":
-                field.withUnsafeBytesOfValue { directives.add($0) }
+                fields[index].withUnsafeBytesOfValue { directives.add($0) }
             case 4 where !hasDate && name == "date":
                 hasDate = true
-                date = field.withUnsafeBytesOfValue { HTTPDate.parse($0, reference: received) }
+                date = fields[index].withUnsafeBytesOfValue { HTTPDate.parse($0, reference: received) }
             case 3 where !hasAge && name == "age":
                 hasAge = true
-                age = field.withUnsafeBytesOfValue { AgeField.value($0) }
+                age = fields[index].withUnsafeBytesOfValue { AgeField.value($0) }
             case 7 where name == "expires":
                 if case .absent = expires,
-                    let instant = field.withUnsafeBytesOfValue({ HTTPDate.parse($0, reference: received) })
+                    let instant = fields[index].withUnsafeBytesOfValue({ HTTPDate.parse($0, reference: received) })
                 {
                     expires = .at(instant)
                 } else {
                     expires = .invalid
                 }
             case 13 where lastModified == nil && name == "last-modified":
-                lastModified = field.withUnsafeBytesOfValue { HTTPDate.parse($0, reference: received) }
+                lastModified = fields[index].withUnsafeBytesOfValue { HTTPDate.parse($0, reference: received) }
             default:
                 if lengths & (1 << UInt64(name.utf8.count & 63)) != 0, ResponseDirectives.isListed(name, targeted) {
                     hasTargeted = true

@@ -49,14 +49,17 @@ extension CachePolicy {
         let nominated = FieldNameList(.connection, in: fields).names
         // Where there are many, a set, so that a peer's thousand names cost no more than their octets.
         let many = nominated.count > 8 ? Set(nominated) : nil
+        func ends(_ name: String) -> Bool {
+            FieldRules.isHopByHop(name) || isDropped(name)
+                || (!nominated.isEmpty && (many?.contains(name) ?? nominated.contains(name)) && !isProtected(name))
+        }
+        // Most of what comes here has been here before, or has come from a store: then it stays what it is.
+        guard let first = fields.indices.first(where: { ends(fields[$0].name.canonicalName) }) else { return fields }
         var result = HTTPFields()
         // Room for those that a gateway adds.
         result.reserveCapacity(fields.count + 4)
-        for field in fields {
-            let name = field.name.canonicalName
-            if FieldRules.isHopByHop(name) || isDropped(name) { continue }
-            if !nominated.isEmpty, many?.contains(name) ?? nominated.contains(name), !isProtected(name) { continue }
-            result.append(field)
+        for index in fields.indices where index < first || !ends(fields[index].name.canonicalName) {
+            result.append(fields[index])
         }
         return result
     }

@@ -24,11 +24,12 @@ final class BusyHandler: ChannelInboundHandler {
     func channelActive(context: ChannelHandlerContext) {
         var (head, body) = service.message(excess == .all ? .busy : .busyClient)
         head.headerFields[.retryAfter] = "1"
-        var octets = ByteBuffer()
-        octets.writeStatusLine(head.status)
-        octets.writeFields(head.headerFields)
-        octets.writeField("Connection", "close")
-        octets.writeEndOfHead()
+        var octets = ByteBuffer.head { [head] octets in
+            octets.writeStatusLine(head.status)
+            octets.writeFields(head.headerFields)
+            octets.writeField("Connection", "close")
+            octets.writeEndOfHead()
+        }
         octets.writeImmutableBuffer(body)
         context.writeAndFlush(wrapOutboundOut(octets), promise: nil)
         guard connections.beginLingering() else { return context.close(promise: nil) }

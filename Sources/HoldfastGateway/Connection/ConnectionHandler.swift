@@ -413,12 +413,14 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
 
     func inform(_ head: HTTPResponse) {
         guard framing == nil, let request, request.minorVersion > 0, head.status.code != 101 else { return }
-        var octets = ByteBuffer()
-        octets.writeStatusLine(head.status)
-        // RFC 9110 §8.6: no length in what has no content.
-        octets.writeFields(HTTPFields(head.headerFields.filter { $0.name != .contentLength }))
-        octets.writeEndOfHead()
-        writeAndFlush(octets)
+        writeAndFlush(
+            .head { octets in
+                octets.writeStatusLine(head.status)
+                // RFC 9110 §8.6: no length in what has no content.
+                octets.writeFields(head.headerFields) { $0 != "content-length" }
+                octets.writeEndOfHead()
+            }
+        )
     }
 
     /// Writes the head with the fields that delimit what follows. RFC 9112 §6

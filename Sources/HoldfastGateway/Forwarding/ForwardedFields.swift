@@ -40,7 +40,10 @@ enum ForwardedFields {
     /// - Parameters:
     ///   - claimed: the fields of a client that may speak for others; of none, what they say is not looked at.
     static func appendClient(_ client: GatewayClient, to fields: inout HTTPFields, behind claimed: HTTPFields) {
-        if claimed.isEmpty { return fields.replaceSubrange(fields.endIndex..., with: client.fields) }
+        if claimed.isEmpty {
+            for field in client.fields { fields.append(field) }
+            return
+        }
         for own in client.fields {
             guard claimed.contains(own.name) else {
                 fields.append(own)

@@ -72,9 +72,9 @@ extension GatewayService {
     private func complete(_ fields: inout HTTPFields, _ outcome: CacheOutcome, _ answering: Answering) {
         if !fields.contains(.date) { fields.append(HTTPField(name: .date, value: HTTPDate.format(clock.now()))) }
         fields.append(answering.inForce.via(minorVersion: 1))
-        guard !answering.showsDetails else { return fields = outcome.appended(to: fields) }
+        guard !answering.showsDetails else { return outcome.append(to: &fields) }
         // What other caches say of themselves is no more for everybody than what this one would.
         fields[.cacheStatus] = nil
-        fields = CacheOutcome(isHit: outcome.isHit, forward: outcome.isHit ? nil : .miss).appended(to: fields)
+        CacheOutcome(isHit: outcome.isHit, forward: outcome.isHit ? nil : .miss).append(to: &fields)
     }
 }

@@ -30,11 +30,21 @@ extension GatewayService {
         _ sink: some ResponseSink
     ) throws -> CacheRequest {
         guard head.target != "*" else { throw Refused(problem: .asterisk) }
-        let fields = try forwardedFields(head)
+        var fields = try forwardedFields(head)
         guard let choice = inForce.configuration.routes.choose(authority: head.authority, target: head.target) else {
             throw Refused(problem: .noRoute(head.authority))
         }
+        fields.append(inForce.via(minorVersion: head.minorVersion))
+        ForwardedFields.appendClient(
+            client,
+            to: &fields,
+            behind: inForce.configuration.isTrusted(client.address) ? head.fields : [:]
+        )
         let isPreserving = choice.route.preservesHost && head.authority != nil
+        // A host that is not in the key must not be in the response either, as a link say: it is only told where it is keyed.
+        if isPreserving, let authority = head.authority {
+            fields.append(HTTPField(name: .xForwardedHost, value: authority))
+        }
         let origin = choice.route.origin
         var request = CacheRequest(
             head: HTTPRequest(
@@ -49,16 +59,6 @@ extension GatewayService {
             inForce.configuration.routes.endpoint(for: target) != choice.route.endpoint
         {
             throw Refused(problem: .misdirected(head.authority))
-        }
-        request.head.headerFields.append(inForce.via(minorVersion: head.minorVersion))
-        ForwardedFields.appendClient(
-            client,
-            to: &request.head.headerFields,
-            behind: inForce.configuration.isTrusted(client.address) ? head.fields : [:]
-        )
-        // A host that is not in the key must not be in the response either, as a link say: it is only told where it is keyed.
-        if isPreserving, let authority = head.authority {
-            request.head.headerFields.append(HTTPField(name: .xForwardedHost, value: authority))
         }
         request.place = .shared(sink.executor)
         request.onInformational = { interim in

@@ -40,21 +40,21 @@ struct AnswerFraming {
 
     /// The octets of the head.
     func octets(of head: HTTPResponse) -> ByteBuffer {
-        var octets = ByteBuffer.forHead()
-        octets.writeStatusLine(head.status)
-        octets.writeFields(head.headerFields) { passesLength || $0 != "content-length" }
-        switch delimiting {
-        case .length(let rest): octets.writeField("Content-Length", String(rest))
-        case .chunked: octets.writeField("Transfer-Encoding", "chunked")
-        case .nothing, .close: break
+        .head { octets in
+            octets.writeStatusLine(head.status)
+            octets.writeFields(head.headerFields) { passesLength || $0 != "content-length" }
+            switch delimiting {
+            case .length(let rest): octets.writeField("Content-Length", String(rest))
+            case .chunked: octets.writeField("Transfer-Encoding", "chunked")
+            case .nothing, .close: break
+            }
+            if closes {
+                octets.writeField("Connection", "close")
+            } else if minorVersion == 0 {
+                octets.writeField("Connection", "keep-alive")
+            }
+            octets.writeEndOfHead()
         }
-        if closes {
-            octets.writeField("Connection", "close")
-        } else if minorVersion == 0 {
-            octets.writeField("Connection", "keep-alive")
-        }
-        octets.writeEndOfHead()
-        return octets
     }
 
     /// Whether the client takes all that comes before the connection's end for the whole, however much it is. RFC 9112 §8

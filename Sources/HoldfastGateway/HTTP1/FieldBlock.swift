@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
@@ -7,6 +8,9 @@ import NIOCore
 struct FieldBlock {
     /// What was read so far, in wire order.
     private(set) var fields = HTTPFields()
+    /// Those of them that are the connection's, where they are kept apart. RFC 9110 §7.6.1
+    private(set) var connectionFields = HTTPFields()
+    private let keepsApart: Bool
     private var rest: Int
     private var restCount: Int
     private let tooLarge: MessageRefusal
@@ -15,7 +19,9 @@ struct FieldBlock {
     /// - Parameters:
     ///   - limit: octets in all lines.
     ///   - count: lines.
-    init(limit: Int, count: Int, tooLarge: MessageRefusal) {
+    ///   - keepsApart: puts the connection's fields into ``connectionFields``.
+    init(limit: Int, count: Int, tooLarge: MessageRefusal, keepsApart: Bool = false) {
+        self.keepsApart = keepsApart
         self.rest = limit
         self.restCount = count
         self.tooLarge = tooLarge
@@ -46,7 +52,12 @@ struct FieldBlock {
             guard restCount > 0 else { throw tooLarge }
             restCount -= 1
             rest = max(rest - count - 2, 0)
-            fields.append(try Self.field(rests.part(0..<count)))
+            let field = try Self.field(rests.part(0..<count))
+            if keepsApart, FieldRules.isHopByHop(field.name.canonicalName) {
+                connectionFields.append(field)
+            } else {
+                fields.append(field)
+            }
         }
     }
 

@@ -36,7 +36,7 @@ struct OriginRequest: Sendable {
     private static let repeatableLimit: Int64 = 64 << 10
 
     /// - Throws: ``TransportError`` (`invalidRequest`).
-    init(_ request: TransportRequest, routes: GatewayRoutes?) throws {
+    init(_ request: TransportRequest, routes: RoutesInUse.Shared?) throws {
         headEnd = request.headTimeout.map { .now() + $0.timeAmount }
         guard let target = request.target ?? TargetURI(request: request.head), let path = request.head.path,
             let authority = request.head.authority
@@ -58,31 +58,33 @@ struct OriginRequest: Sendable {
         } else {
             endpoint = OriginEndpoint(isSecure: target.scheme == "https", host: target.host, port: target.port)
         }
-        method = request.head.method
-        var octets = ByteBuffer.forHead()
-        octets.writeRequestLine(request.head.method, path)
-        octets.writeField("Host", authority)
-        octets.writeFields(request.head.headerFields) { name in
-            switch name.utf8.count {
-            case 4: name != "host"
-            case 10: name != "connection"
-            case 14: name != "content-length"
-            case 17: name != "transfer-encoding"
-            default: true
+        let method = request.head.method
+        let length = request.body?.length
+        let hasContent = request.body != nil
+        head = .head { octets in
+            octets.writeRequestLine(method, path)
+            octets.writeField("Host", authority)
+            octets.writeFields(request.head.headerFields) { name in
+                switch name.utf8.count {
+                case 4: name != "host"
+                case 10: name != "connection"
+                case 14: name != "content-length"
+                case 17: name != "transfer-encoding"
+                default: true
+                }
             }
+            if let length {
+                octets.writeField("Content-Length", String(length))
+            } else if hasContent {
+                octets.writeField("Transfer-Encoding", "chunked")
+            } else if method.hasContent {
+                // RFC 9110 §8.6: these mean to have content, if only of no octets.
+                octets.writeField("Content-Length", "0")
+            }
+            octets.writeEndOfHead()
         }
-        var content = request.body
-        if let stream = content, let length = stream.length {
-            octets.writeField("Content-Length", String(length))
-            if length == 0 { content = nil }
-        } else if content != nil {
-            octets.writeField("Transfer-Encoding", "chunked")
-        } else if method.hasContent {
-            // RFC 9110 §8.6: these mean to have content, if only of no octets.
-            octets.writeField("Content-Length", "0")
-        }
-        octets.writeEndOfHead()
-        head = octets
+        self.method = method
+        let content = length == 0 ? nil : request.body
         body = content
         isChunked = content != nil && content?.length == nil
         isRepeatable = method.isIdempotent && (content.map { ($0.length ?? .max) <= Self.repeatableLimit } ?? true)

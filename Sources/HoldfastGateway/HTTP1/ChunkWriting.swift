@@ -1,0 +1,18 @@
+import NIOCore
+
+/// The chunked coding, written as octets. RFC 9112 §7.1
+extension ByteBuffer {
+    /// A chunk's content between its size line and its end. RFC 9112 §7.1
+    static func chunk(_ content: ByteBuffer) -> ByteBuffer {
+        var chunk = ByteBuffer()
+        chunk.reserveCapacity(content.readableBytes + 20)
+        chunk.writeString(String(content.readableBytes, radix: 16))
+        chunk.writeString("\r\n")
+        chunk.writeImmutableBuffer(content)
+        chunk.writeString("\r\n")
+        return chunk
+    }
+
+    /// The last chunk with no trailers behind it.
+    static let lastChunk = ByteBuffer(string: "0\r\n\r\n")
+}
