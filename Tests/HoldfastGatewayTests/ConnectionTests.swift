@@ -116,6 +116,72 @@ struct ConnectionTests {
         }
     }
 
+    @Test(
+        "A connection that is to end does not wait for ever for a client that takes nothing",
+        .timeLimit(.minutes(1)),
+        arguments: ["close", "half-closed", "refused"]
+    )
+    func closesOnClientsThatTakeNothing(client kind: String) async throws {
+        try await withLargeAnswer { client, untilGivenUp in
+            let request = "GET / HTTP/1.1\r\nHost: g\r\n"
+            switch kind {
+            case "half-closed":
+                try await client.send(request + "\r\n")
+                try await client.closeOutput()
+            case "refused": try await client.send(request + "\r\nnone\r\n\r\n")
+            default: try await client.send(request + "Connection: close\r\n\r\n")
+            }
+            await untilGivenUp()
+            let response = try? await client.response()
+            #expect(response?.isComplete != true)
+        }
+    }
+
+    @Test("The time to take the next octets begins anew with those that are taken", .timeLimit(.minutes(1)))
+    func givesTimeForEachPart() async throws {
+        let time = try await withLargeAnswer { client, untilGivenUp in
+            let start = ContinuousClock.now
+            try await client.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
+            var count = 0
+            while count < 2 << 20, let octets = await client.read() { count += octets.count }
+            await untilGivenUp()
+            return ContinuousClock.now - start
+        }
+        #expect(time > Self.writeTimeout * 1.8)
+    }
+
+    private static let writeTimeout = Duration.milliseconds(300)
+
+    /// A client that is about to ask for 8 MiB, more than the sockets between them hold, which come from memory and are written at once;
+    /// and what returns when the gateway has given it up.
+    private func withLargeAnswer<Value>(
+        _ body: (_ client: RawClient, _ untilGivenUp: () async -> Void) async throws -> Value
+    ) async throws -> Value {
+        let content = String(repeating: "0123456789abcdef", count: 512 << 10)
+        return try await RawOrigin.with([.ok(content, fields: "Cache-Control: max-age=60\r\n")]) { origin in
+            var configuration = GatewayConfiguration(origin: try GatewayOrigin(origin.url))
+            configuration.timeouts.write = Self.writeTimeout
+            configuration.timeouts.closing = Self.writeTimeout
+            let timeouts = configuration.timeouts
+            configuration.maximumConnections = 1
+            return try await RunningGateway.with(origin: origin.url, configure: { $0.timeouts = timeouts }) {
+                [configuration] gateway in
+                let question = "OPTIONS * HTTP/1.1\r\nHost: g\r\n\r\n"
+                #expect(try await gateway.get("/").content.count == content.utf8.count)
+                return try await RawClient.with(port: gateway.port, receiveBuffer: 256 << 10) { client in
+                    try await client.send(question)
+                    #expect(try await client.response().status == 400)
+                    return try await body(client) {
+                        // From now on nobody else is let in before this one has gone.
+                        gateway.server.reconfigure(configuration)
+                        var answer: RawResponse?
+                        while answer?.status != 400 { answer = try? await gateway.send(question) }
+                    }
+                }
+            }
+        }
+    }
+
     @Test("Content beyond what is read for nothing ends the connection") func boundsDiscarding() async throws {
         try await RawOrigin.with([.ok("a")]) { origin in
             try await RunningGateway.with(origin: origin.url, configure: { $0.discardedContentLimit = 1000 }) {
@@ -316,7 +382,8 @@ struct ConnectionTests {
             .ok("hello", fields: Self.cacheable), .answer("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n"),
         ]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
-                _ = try await gateway.get("/")
+                // Until it is stored, whoever asks gets it from the same fetch.
+                while try await gateway.get("/")["Cache-Status"]?.contains("hit") != true {}
                 try await RawClient.with(port: gateway.port) { client in
                     try await client.send("HEAD / HTTP/1.1\r\nHost: g\r\n\r\nHEAD /b HTTP/1.1\r\nHost: g\r\n\r\n")
                     let hit = try await client.response(isHead: true)
