@@ -191,20 +191,6 @@ struct ResponseDecoderTests {
         #expect(String(buffer: written) == "Age: 1\r\n")
     }
 
-    @Test(
-        "The connection's fields end where they were read, unless Connection names others",
-        arguments: [
-            ("Connection: keep-alive\r\nKeep-Alive: timeout=5\r\nUpgrade: h2c\r\nAge: 1\r\n", ["Age"]),
-            ("Age: 1\r\nProxy-Connection: close\r\nTrailer: a\r\nX-A: 1\r\n", ["Age", "X-A"]),
-            ("Connection: close\r\nConnection: Keep-Alive\r\nX-A: 1\r\n", ["X-A"]),
-            ("X-A: 1\r\nConnection: close, x-a\r\nTE: a\r\nX-B: 2\r\n", ["Connection", "TE", "X-A", "X-B"]),
-        ]
-    )
-    func endsConnectionFields(_ fields: String, _ names: [String]) {
-        let events = ResponseDecoder.decode("HTTP/1.1 200 OK\r\n\(fields)Content-Length: 0\r\n\r\n")
-        #expect(events.head?.response.headerFields.map(\.name.rawName) == names + ["Content-Length"])
-    }
-
     @Test("A head is whole, however long it is", arguments: [0, 1, 990, 991, 992, 993, 994, 1024, 5000, 100_000])
     func writesLongHeads(_ length: Int) {
         let value = String(repeating: "x", count: length)

@@ -1,4 +1,3 @@
-import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
@@ -8,9 +7,6 @@ import NIOCore
 struct FieldBlock {
     /// What was read so far, in wire order.
     private(set) var fields = HTTPFields()
-    /// Those of them that are the connection's, where they are kept apart. RFC 9110 §7.6.1
-    private(set) var connectionFields = HTTPFields()
-    private let keepsApart: Bool
     private var rest: Int
     private var restCount: Int
     private let tooLarge: MessageRefusal
@@ -19,9 +15,7 @@ struct FieldBlock {
     /// - Parameters:
     ///   - limit: octets in all lines.
     ///   - count: lines.
-    ///   - keepsApart: puts the connection's fields into ``connectionFields``.
-    init(limit: Int, count: Int, tooLarge: MessageRefusal, keepsApart: Bool = false) {
-        self.keepsApart = keepsApart
+    init(limit: Int, count: Int, tooLarge: MessageRefusal) {
         self.rest = limit
         self.restCount = count
         self.tooLarge = tooLarge
@@ -52,12 +46,7 @@ struct FieldBlock {
             guard restCount > 0 else { throw tooLarge }
             restCount -= 1
             rest = max(rest - count - 2, 0)
-            let field = try Self.field(rests.part(0..<count))
-            if keepsApart, FieldRules.isHopByHop(field.name.canonicalName) {
-                connectionFields.append(field)
-            } else {
-                fields.append(field)
-            }
+            fields.append(try Self.field(rests.part(0..<count)))
         }
     }
 

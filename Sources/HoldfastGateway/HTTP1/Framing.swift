@@ -15,25 +15,19 @@ enum Framing: Hashable {
     ///
     /// Both together, a list of lengths even of equal ones, a sign, and any coding besides `chunked` are refused: each has been the
     /// way to make two programs see different messages. RFC 9112 §6.1 and §6.3, §11.2
-    /// - Parameters:
-    ///   - connectionFields: where `Transfer-Encoding` is if it is not among the others.
-    ///   - minorVersion: with HTTP/1.0 there are no transfer codings.
-    init?(_ fields: HTTPFields, _ connectionFields: HTTPFields = [:], minorVersion: Int) throws(MessageRefusal) {
+    /// - Parameter minorVersion: with HTTP/1.0 there are no transfer codings.
+    init?(_ fields: HTTPFields, minorVersion: Int) throws(MessageRefusal) {
         var length: Int64?
         var codings: [String]?
-        for index in connectionFields.indices where connectionFields[index].name == .transferEncoding {
-            codings = (codings ?? []) + connectionFields[index].listMembers
-        }
-        for index in fields.indices {
-            let name = fields[index].name.canonicalName
-            switch name.utf8.count {
-            case 14 where name == "content-length":
-                guard length == nil, let value = fields[index].withUnsafeBytesOfValue({ Self.length($0) }) else {
+        for field in fields {
+            switch field.name.canonicalName {
+            case "content-length":
+                guard length == nil, let value = field.withUnsafeBytesOfValue({ Self.length($0) }) else {
                     throw MessageRefusal(.contentLength)
                 }
                 length = value
-            case 17 where name == "transfer-encoding":
-                codings = (codings ?? []) + fields[index].listMembers
+            case "transfer-encoding":
+                codings = (codings ?? []) + field.listMembers
             default:
                 break
             }

@@ -3,7 +3,7 @@ import NIOCore
 
 /// A response's head as it came over HTTP/1, checked.
 struct ResponseHead: Hashable {
-    /// Status, reason phrase and fields, octet for octet; without those that are the connection's (RFC 9110 §7.6.1), unless `Connection` names others.
+    /// Status, reason phrase and fields, octet for octet.
     var response: HTTPResponse
     /// 0 or 1.
     var minorVersion: Int
@@ -88,12 +88,7 @@ struct ResponseDecoder {
                 state = .statusLine(cutter)
                 guard let line else { return nil }
                 let tooLarge = MessageRefusal(.fieldsTooLarge)
-                let block = FieldBlock(
-                    limit: limits.fieldBlock,
-                    count: limits.fieldCount,
-                    tooLarge: tooLarge,
-                    keepsApart: true
-                )
+                let block = FieldBlock(limit: limits.fieldBlock, count: limits.fieldCount, tooLarge: tooLarge)
                 state = .fields(try StatusLine(line), block)
             case .fields(let line, var block):
                 // In one place only while it grows: what is held twice is copied.
@@ -101,7 +96,7 @@ struct ResponseDecoder {
                 let isComplete = try block.read(&pending)
                 state = .fields(line, block)
                 guard isComplete else { return nil }
-                return try received(line, block)
+                return try received(line, block.fields)
             case .length(let rest):
                 let count = Int(min(rest, Int64(pending.readableBytes)))
                 guard count > 0, let data = pending.readSlice(length: count) else { return nil }
@@ -132,32 +127,27 @@ struct ResponseDecoder {
         }
     }
 
-    private mutating func received(_ line: StatusLine, _ block: FieldBlock) throws(MessageRefusal) -> Event {
-        let stated = try Framing(block.fields, block.connectionFields, minorVersion: line.minorVersion)
-        let connection = block.connectionFields.listMembers(.connection)
-        // Where it names others, which of them it takes away is for those to say who know the policy.
-        let namesOthers = connection.contains { $0 != "close" && $0 != "keep-alive" }
-        let response = HTTPResponse(
-            status: line.status,
-            headerFields: namesOthers ? block.connectionFields + block.fields : block.fields
-        )
-        let code = line.status.code
-        if line.status.kind == .informational {
+    private mutating func received(_ line: StatusLine, _ fields: HTTPFields) throws(MessageRefusal) -> Event {
+        let response = HTTPResponse(status: line.status, headerFields: fields)
+        let stated = try Framing(fields, minorVersion: line.minorVersion)
+        if response.status.kind == .informational {
             // Nothing that is forwarded asks for another protocol.
-            guard code != 101 else { throw MessageRefusal(.switchedProtocols) }
+            guard response.status.code != 101 else { throw MessageRefusal(.switchedProtocols) }
             guard restOfInterim > 0 else { throw MessageRefusal(.tooManyInterimResponses) }
             restOfInterim -= 1
             state = .statusLine(LineCutter())
             return .interim(response)
         }
         // RFC 9112 §6.3
-        let framing: Framing = isHead || code == 204 || code == 304 ? .none : stated ?? .untilClose
+        let framing: Framing =
+            isHead || response.status.code == 204 || response.status.code == 304 ? .none : stated ?? .untilClose
         switch framing {
         case .none, .length(0): state = .end
         case .length(let length): state = .length(length)
         case .chunked: state = .chunked(ChunkedDecoder(limits: limits))
         case .untilClose: state = .untilClose
         }
+        let connection = fields.listMembers(.connection)
         let isPersistent = line.minorVersion > 0 || connection.contains("keep-alive")
         return .head(
             ResponseHead(

@@ -25,9 +25,13 @@ func requests(_ input: UnsafeBufferPointer<UInt8>) {
             var head = read.head
             head.fields = head.fieldsWithHost
             head.authority = head.authority ?? "example.org"
-            written.writeRequestLine(head.method, head.target)
-            written.writeFields(head.fields)
-            written.writeEndOfHead()
+            written.writeImmutableBuffer(
+                .head { [head] octets in
+                    octets.writeRequestLine(head.method, head.target)
+                    octets.writeFields(head.fields)
+                    octets.writeEndOfHead()
+                }
+            )
             framing = head.framing
             expected.append(.head(ExactHead(head, head.fields)))
         default:
@@ -76,9 +80,13 @@ func responses(_ input: UnsafeBufferPointer<UInt8>) {
                         checkFraming(read.head.framing, read.head.response.headerFields)
                     }
                 }
-                written.writeStatusLine(read.head.response.status)
-                written.writeFields(read.head.response.headerFields)
-                written.writeEndOfHead()
+                written.writeImmutableBuffer(
+                    .head { octets in
+                        octets.writeStatusLine(read.head.response.status)
+                        octets.writeFields(read.head.response.headerFields)
+                        octets.writeEndOfHead()
+                    }
+                )
                 framing = read.head.framing
             default:
                 written.write(event, framing)
