@@ -30,11 +30,7 @@ struct CredentialPartition: Sendable {
     private static let initials = [UInt8](Set(credentialNames.compactMap(\.utf8.first)))
 
     static func hasCredentials(_ fields: HTTPFields, ignoring ignored: Set<HTTPField.Name> = []) -> Bool {
-        // By place: a field that is looked at in a closure is copied for it.
-        for index in fields.indices where isCredential(fields[index]) {
-            if ignored.isEmpty || !ignored.contains(fields[index].name) { return true }
-        }
-        return false
+        fields.contains { isCredential($0) && !(!ignored.isEmpty && ignored.contains($0.name)) }
     }
 
     /// - Parameter ignored: fields that make no principal.

@@ -51,9 +51,7 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
     /// For what the client owes, and for what it does not take.
     private let deadline = Deadline()
     private var waiting: Waiting?
-    private let writeDeadline = Deadline()
-    /// Octets that waited for the client when ``writeDeadline`` was set.
-    private var untaken = 0
+    private let writeDeadline = WriteDeadline()
     /// Octets were written and not flushed.
     private var isUnflushed = false
     private var isFlushScheduled = false
@@ -88,7 +86,6 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         deadline.whenPassed { [unowned self] in if let waiting { passed(waiting) } }
-        writeDeadline.whenPassed { [unowned self] in tookNothing() }
         if context.channel.isActive { connected() }
     }
 
@@ -475,15 +472,7 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
     }
 
     private func waitForWritability() {
-        guard let context else { return }
-        untaken = context.channel.untaken
-        writeDeadline.set(.now() + times.write, on: context.eventLoop)
-    }
-
-    /// The time to take the next octets is over: whoever took some has it again for those after them.
-    private func tookNothing() {
-        guard let context else { return }
-        if context.channel.untaken < untaken { waitForWritability() } else { context.close(promise: nil) }
+        if let context { writeDeadline.begin(times.write, on: context.channel) }
     }
 
     func finish() {
@@ -565,8 +554,3 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
 
 /// Fired through every client's pipeline when the gateway stops.
 struct DrainEvent: Sendable {}
-
-extension Channel {
-    /// Octets that were written and that the system has not taken.
-    fileprivate var untaken: Int { (try? syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
-}

@@ -25,8 +25,8 @@ struct HeadWriter {
     }
 
     private mutating func put(_ text: String) {
-        let isPut: Void? = text.utf8.withContiguousStorageIfAvailable { put(UnsafeRawBufferPointer($0)) }
-        if isPut == nil { for octet in text.utf8 { put(octet) } }
+        var text = text
+        text.withUTF8 { put(UnsafeRawBufferPointer($0)) }
     }
 
     private mutating func put(_ text: StaticString) {

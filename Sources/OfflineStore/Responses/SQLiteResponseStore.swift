@@ -132,7 +132,7 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
         let responses = try reading.responses(of: missing.key, hash: missing.hash)
         for index in responses.indices { noteUse(responses[index].id) }
         if let memory = state.memory, !responses.isEmpty,
-            memory.admits(missing.hash, octets: responses.reduce(0) { $0 + ($1.content?.body?.readableBytes ?? 0) })
+            memory.admits(missing.hash, octets: responses.reduce(0) { $0 + $1.octets(upTo: memory.bodyLimit) })
         {
             let entry = ResidentEntry(
                 key: missing.key.bytes,
@@ -345,6 +345,11 @@ extension BodyStream {
 }
 
 extension StoredResponse {
+    /// Octets of the body, where it is kept in memory.
+    fileprivate func octets(upTo limit: Int) -> Int {
+        content?.body.map { $0.readableBytes > limit ? 0 : $0.readableBytes } ?? 0
+    }
+
     /// Without its body in memory, where that is too large to be kept there.
     fileprivate func keepingBody(upTo limit: Int) -> StoredResponse {
         guard let content, let body = content.body, body.readableBytes > limit else { return self }
