@@ -91,15 +91,17 @@ extension CacheOutcome {
     ///
     /// It gets a line of its own. A field that came malformed or empty is taken away first, because together with it ours would be ignored by everybody.
     public func appended(to fields: HTTPFields, cache name: String = "holdfast") -> HTTPFields {
+        guard fields.count < FieldRules.maximumCount else { return fields }
         var result = fields
-        append(to: &result, cache: name)
+        result.dropUnreadableCacheStatus()
+        result.append(HTTPField(name: .cacheStatus, value: cacheStatus(cache: name)))
         return result
     }
+}
 
-    /// The same in place, where that copies nothing.
-    package func append(to fields: inout HTTPFields, cache name: String = "holdfast") {
-        guard fields.count < FieldRules.maximumCount else { return }
-        if fields.contains(.cacheStatus), CacheStatus(fields).members.isEmpty { fields[fields: .cacheStatus] = [] }
-        fields.append(HTTPField(name: .cacheStatus, value: cacheStatus(cache: name)))
+extension HTTPFields {
+    /// Takes away a `Cache-Status` that came malformed or empty: together with one more member it would be ignored by everybody. RFC 9211 §2
+    package mutating func dropUnreadableCacheStatus() {
+        if contains(.cacheStatus), CacheStatus(self).members.isEmpty { self[fields: .cacheStatus] = [] }
     }
 }

@@ -113,23 +113,21 @@ struct GatewayService: Sendable {
     /// The answer to a GET or HEAD with what was looked up for it; `nil` as with ``residentAnswer(_:for:)``.
     func storedAnswer(
         _ prepared: PreparedRequest,
-        _ found: StoredLookup.Found,
+        _ found: FoundResponses,
         for client: GatewayClient
     ) -> ResidentAnswer? {
         engine.storedHit(for: prepared, found).map { residentAnswer($0, for: client) }
     }
 
     private func residentAnswer(_ hit: ResidentHit, for client: GatewayClient) -> ResidentAnswer {
-        let inForce = live.current
-        let (head, length) = finished(hit.response, Answering(inForce, client))
-        // What is told to one client only, or chosen by its address, is not written to the next.
-        let isSelected =
-            hit.response.stored.map { stored in
-                stored.head.fields.contains(.vary)
-                    && stored.head.fields[values: .vary].contains { $0.lowercased().contains("forwarded") }
-            } ?? false
-        let isForAll = !inForce.configuration.hidesCacheStatusDetails && !isSelected
-        return ResidentAnswer(hit: hit, head: head, length: length, isForAll: isForAll)
+        ResidentAnswer(hit: hit, head: finished(hit.response, Answering(live.current, client)))
+    }
+
+    /// Whether every client is answered so: what is told to one only, or chosen by its address, is not written to the next.
+    func answersAll(with hit: ResidentHit) -> Bool {
+        guard !configuration.hidesCacheStatusDetails else { return false }
+        guard let fields = hit.response.stored?.head.fields, fields.contains(.vary) else { return true }
+        return !fields[values: .vary].contains { $0.lowercased().contains("forwarded") }
     }
 
     enum ResidentAnswering {
@@ -141,10 +139,7 @@ struct GatewayService: Sendable {
 
     struct ResidentAnswer {
         let hit: ResidentHit
-        let head: HTTPResponse
-        let length: Int64?
-        /// Whether every client is answered so.
-        let isForAll: Bool
+        let head: AnswerHead
     }
 }
 

@@ -150,14 +150,9 @@ import Testing
 
     /// An exchange looks up again when a fill ended meanwhile; what only the first lookup found is no fallback.
     @Test func whatASecondLookupNoLongerFindsIsNoFallback() throws {
-        let request = try EngineFixture().request()
-        var machine = ExchangeMachine(
-            request: request,
-            selecting: request.head,
-            mode: .automatic,
-            policy: CachePolicy(kind: .private),
-            now: Timestamp(seconds: 1000)
-        )
+        let fixture = EngineFixture()
+        let prepared = try #require(fixture.engine.prepare(try fixture.request()))
+        var machine = ExchangeMachine(prepared, now: Timestamp(seconds: 1000))
         let head = StoredResponseHead(
             status: .ok,
             fields: [.cacheControl: "max-age=1"],

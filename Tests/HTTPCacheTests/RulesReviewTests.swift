@@ -162,18 +162,8 @@ import Testing
                 policy: CachePolicy(kind: .private)
             )
         )
-        var machine = ExchangeMachine(
-            request: try fixture.request(),
-            selecting: try fixture.request().head,
-            mode: .automatic,
-            policy: {
-                var policy = CachePolicy(kind: .private)
-                policy.overriding = RequestRules.with { $0.overrides.statuses = [200] }
-                return policy
-            }(),
-            now: before.clock.now(),
-            rules: RequestRules.with { $0.overrides.statuses = [200] }
-        )
+        let prepared = try #require(fixture.engine.prepare(try fixture.request()))
+        var machine = ExchangeMachine(prepared, now: before.clock.now())
         #expect(filing.isPassedBy)
         if case .serve = machine.lookedUp([stored]) { Issue.record("it is served") }
     }

@@ -43,7 +43,7 @@ struct RouteTests {
         ] as [(String?, String, String?)]
     )
     func chooses(authority: String?, target: String, expected: String?) throws {
-        let choice = try Self.table().choose(authority: authority, target: target)
+        let choice = try Self.table().way(authority: authority, target: target)
         #expect(choice.map { "\($0.route.name ?? "?") \($0.path)" } == expected)
     }
 
@@ -51,8 +51,8 @@ struct RouteTests {
     func takesEverything(authority: String?) throws {
         for path in ["", "/api", "/api/"] {
             let routes = GatewayRoutes(origin: try GatewayOrigin("https://one.example" + path))
-            #expect(routes.choose(authority: authority, target: "/x?y")?.path == (path.isEmpty ? "" : "/api") + "/x?y")
-            #expect(routes.choose(authority: authority, target: "/")?.path == (path.isEmpty ? "" : "/api") + "/")
+            #expect(routes.way(authority: authority, target: "/x?y")?.path == (path.isEmpty ? "" : "/api") + "/x?y")
+            #expect(routes.way(authority: authority, target: "/")?.path == (path.isEmpty ? "" : "/api") + "/")
         }
     }
 
@@ -84,7 +84,7 @@ struct RouteTests {
                     let labels = asked.split(separator: ".")
                     return "." + labels.dropFirst().joined(separator: ".") == name.dropFirst() && labels.count > 1
                 }
-                let found = compiled.choose(authority: authority, target: target)?.route
+                let found = compiled.way(authority: authority, target: target)?.route
                 #expect(found?.name == wanted?.name, "seed \(seed): \(authority ?? "none") \(target)")
             }
         }

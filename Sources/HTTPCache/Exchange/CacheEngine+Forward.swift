@@ -135,13 +135,7 @@ extension PreparedRequest {
 
     /// What it ends with where only the origin may answer, and gave no answer.
     func refusal(after error: any Error, at now: Timestamp) -> ExchangeError? {
-        let machine = ExchangeMachine(
-            request: request,
-            selecting: request.head,
-            mode: mode,
-            policy: policy,
-            now: now
-        )
+        let machine = ExchangeMachine(self, now: now)
         guard case .refuse(var refusal) = machine.originFailed(error) else { return nil }
         refusal.outcome.forward = request.forwardReason
         return refusal

@@ -22,17 +22,17 @@ extension CacheEngine {
             guard let disk = blockingStore, !prepared.request.head.headerFields.contains(.range) else {
                 return .none
             }
-            return .unknown(StoredLookup(keys: prepared.lookupKeys, store: disk, start: start))
+            return .unknown(StoredLookup(prepared: prepared, store: disk, start: start))
         }
-        guard found.contains(where: { !$0.responses.isEmpty }) else { return .nothing(start) }
+        guard !found.isNothing else { return .nothing(start) }
         guard var exchange = exchangeAtOnce(prepared), let hit = exchange.hit(found, start.fence) else { return .none }
         return .hit(recorded(hit, prepared))
     }
 
     /// Answers a request with what a lookup has just found, where that is fresh and came with its body; as ``residentHit(for:)`` else.
-    package func storedHit(for prepared: PreparedRequest, _ found: StoredLookup.Found) -> ResidentHit? {
+    package func storedHit(for prepared: PreparedRequest, _ found: FoundResponses) -> ResidentHit? {
         guard mayAnswerAtOnce(prepared), var exchange = exchangeAtOnce(prepared),
-            let hit = exchange.hit(found.responses, nil)
+            let hit = exchange.hit(found, nil)
         else { return nil }
         return recorded(hit, prepared)
     }
@@ -50,16 +50,9 @@ extension CacheEngine {
         prepared.key.map { Exchange(engine: self, prepared: prepared, key: $0, now: clock.now()) }
     }
 
-    fileprivate typealias Found = [(key: CacheKey, responses: [StoredResponse])]
-
     /// All that is stored under the request's keys, where memory knows.
-    fileprivate func residentResponses(_ prepared: PreparedRequest) -> Found? {
-        var found: Found = []
-        for key in prepared.lookupKeys {
-            guard let responses = store.resident(key) else { return nil }
-            found.append((key, responses))
-        }
-        return found
+    private func residentResponses(_ prepared: PreparedRequest) -> FoundResponses? {
+        prepared.found { store.resident($0) }
     }
 
     private func recorded(_ hit: ResidentHit, _ prepared: PreparedRequest) -> ResidentHit {
@@ -92,9 +85,9 @@ extension CacheEngine {
     }
 
     /// All that is stored under the request's keys, read where it is called; `nil` also where reading takes long these days.
-    private func readResponses(_ prepared: PreparedRequest) -> Found? {
+    private func readResponses(_ prepared: PreparedRequest) -> FoundResponses? {
         guard let disk = blockingStore else { return nil }
-        return readingPace.read { disk.lookupInPlace(all: prepared.lookupKeys) }
+        return readingPace.read { prepared.found { try? disk.lookupInPlace($0) } }
     }
 
     /// Whether a hit's conditions hold at an instant. If so, that is an exchange that ended in this hit, and it is recorded as one.
@@ -143,7 +136,7 @@ extension Exchange {
     /// - Parameters:
     ///   - found: all that is stored under the request's keys.
     ///   - sequence: as it was before the lookup; `nil` where memory need not have all that was found.
-    fileprivate mutating func hit(_ found: Found, _ sequence: InvalidationSequence?) -> ResidentHit? {
+    fileprivate mutating func hit(_ found: FoundResponses, _ sequence: InvalidationSequence?) -> ResidentHit? {
         guard let serve = choice(of: found), serve.outcome.isHit, serve.outcome.detail == nil,
             serve.liftedDirective == nil, serve.freshness.isFresh, !serve.stored.head.isInvalidated
         else { return nil }
@@ -172,7 +165,7 @@ extension Exchange {
     }
 
     /// See ``CacheEngine/answerAtOnce(to:mayRead:_:)``.
-    fileprivate mutating func answer(from found: Found) -> CacheResponse? {
+    fileprivate mutating func answer(from found: FoundResponses) -> CacheResponse? {
         guard let serve = choice(of: found) else { return nil }
         let (head, selection) = head(for: serve)
         guard case .complete? = selection, let body = serve.stored.content?.body else { return nil }
@@ -181,13 +174,9 @@ extension Exchange {
         return response
     }
 
-    fileprivate typealias Found = CacheEngine.Found
-
     /// The stored response that answers without anything to be done after it.
-    private mutating func choice(of found: Found) -> ExchangeMachine.Serve? {
-        let candidates =
-            found.count == 1
-            ? found[0].responses : found.flatMap { $0.key == key ? $0.responses : forPrincipal($0.responses) }
+    private mutating func choice(of found: FoundResponses) -> ExchangeMachine.Serve? {
+        let candidates = found.shared.map { found.own.responses + forPrincipal($0.responses) } ?? found.own.responses
         guard !candidates.isEmpty, case .serve(let serve) = machine.lookedUp(candidates), !serve.isToBeRefreshed else {
             return nil
         }
@@ -197,7 +186,7 @@ extension Exchange {
     /// What the hit rests on; `nil` where the request, a rule or a caller makes it depend on time in a way of its own.
     private func conditions(
         _ serve: ExchangeMachine.Serve,
-        _ found: Found,
+        _ found: FoundResponses,
         _ sequence: InvalidationSequence
     ) -> ResidentHit.Conditions? {
         let fields = request.head.headerFields

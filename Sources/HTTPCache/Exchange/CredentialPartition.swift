@@ -21,8 +21,9 @@ struct CredentialPartition: Sendable {
         self.secret = SymmetricKey(data: secret)
     }
 
-    static func isCredential(_ field: HTTPField) -> Bool {
-        let name = field.name.canonicalName
+    static func isCredential(_ field: HTTPField) -> Bool { isCredential(field.name.canonicalName) }
+
+    private static func isCredential(_ name: String) -> Bool {
         // Asked of every field of every request; most of them are told by their first letter.
         return initials.contains(name.utf8.first ?? 0) && credentialNames.contains(name)
     }
@@ -30,7 +31,10 @@ struct CredentialPartition: Sendable {
     private static let initials = [UInt8](Set(credentialNames.compactMap(\.utf8.first)))
 
     static func hasCredentials(_ fields: HTTPFields, ignoring ignored: Set<HTTPField.Name> = []) -> Bool {
-        fields.contains { isCredential($0) && !(!ignored.isEmpty && ignored.contains($0.name)) }
+        // By place: a loop over the fields themselves copies each.
+        fields.indices.contains {
+            isCredential(fields[$0].name.canonicalName) && (ignored.isEmpty || !ignored.contains(fields[$0].name))
+        }
     }
 
     /// - Parameter ignored: fields that make no principal.

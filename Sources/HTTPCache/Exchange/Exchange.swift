@@ -18,15 +18,7 @@ struct Exchange {
         self.prepared = prepared
         self.key = key
         self.now = now
-        self.machine = ExchangeMachine(
-            request: prepared.request,
-            selecting: prepared.selecting,
-            mode: prepared.mode,
-            policy: prepared.policy,
-            now: now,
-            eagerRefresh: engine.options.eagerRefresh,
-            rules: prepared.rules
-        )
+        self.machine = ExchangeMachine(prepared, now: now, eagerRefresh: engine.options.eagerRefresh)
     }
 
     /// Lookups of one exchange before it stops waiting for other fills' results and asks the origin.

@@ -37,29 +37,11 @@ package struct ExchangeMachine: Sendable {
         case refuse(ExchangeError)
     }
 
-    /// What stays the same, behind one reference: a machine is handed on many times.
-    private final class Subject: Sendable {
-        let request: HTTPRequest
-        let selecting: HTTPRequest
-        let secrets: RequestSecrets?
-        let policy: CachePolicy
-        let rules: RequestRules?
-
-        init(_ request: CacheRequest, selecting: HTTPRequest, policy: CachePolicy, rules: RequestRules?) {
-            self.request = request.head
-            self.selecting = selecting
-            self.secrets = request.secrets
-            self.policy = policy
-            self.rules = rules
-        }
-    }
-
-    private let subject: Subject
-    private var request: HTTPRequest { subject.request }
-    private var selecting: HTTPRequest { subject.selecting }
-    private var secrets: RequestSecrets? { subject.secrets }
-    private var policy: CachePolicy { subject.policy }
-    private var rules: RequestRules? { subject.rules }
+    private let prepared: PreparedRequest
+    private var request: HTTPRequest { prepared.request.head }
+    private var secrets: RequestSecrets? { prepared.request.secrets }
+    private var policy: CachePolicy { prepared.policy }
+    private var rules: RequestRules? { prepared.rules }
     /// Milliseconds.
     private let reuseWithin: Int64?
     /// The caller's, bounded by the mode.
@@ -70,22 +52,18 @@ package struct ExchangeMachine: Sendable {
     private var selected: (stored: StoredResponse, reuse: Reuse)?
 
     /// - Parameters:
-    ///   - request: as it is looked up; see ``PreparedRequest``.
-    ///   - selecting: the request's head as variants are selected by it; see ``CredentialPartition/selecting(_:)``.
+    ///   - mode: in place of the request's own, to foresee what another would come to.
     ///   - eagerRefresh: the engine's, where no rule says otherwise.
-    ///   - rules: what holds for the request.
     package init(
-        request: CacheRequest,
-        selecting: HTTPRequest,
-        mode: OfflineMode,
-        policy: CachePolicy,
+        _ prepared: PreparedRequest,
+        mode: OfflineMode? = nil,
         now: Timestamp,
-        eagerRefresh: Double? = nil,
-        rules: RequestRules? = nil
+        eagerRefresh: Double? = nil
     ) {
-        subject = Subject(request, selecting: selecting, policy: policy, rules: rules)
-        self.reuseWithin = request.reuseWithin?.clampedMilliseconds
-        self.preference = Self.bounded(request.preference, by: mode)
+        let mode = mode ?? prepared.mode
+        self.prepared = prepared
+        self.reuseWithin = prepared.request.reuseWithin?.clampedMilliseconds
+        self.preference = Self.bounded(prepared.request.preference, by: mode)
         self.mode = mode
         self.now = now
         self.eagerRefresh = eagerRefresh
@@ -192,13 +170,13 @@ package struct ExchangeMachine: Sendable {
             let isOwn = candidates.map { $0.key.components.partition != .shared }
             if isOwn.contains(true) {
                 let preferred = candidates.indices.filter { isOwn[$0] || policy.isForEverybody(candidates[$0].head) }
-                let index = policy.selectVariant(among: preferred.count, for: selecting, at: now) {
+                let index = policy.selectVariant(among: preferred.count, for: prepared.selecting, at: now) {
                     candidates[preferred[$0]].head
                 }
                 if let index { return preferred[index] }
             }
         }
-        return policy.selectVariant(among: candidates.count, for: selecting, at: now) { candidates[$0].head }
+        return policy.selectVariant(among: candidates.count, for: prepared.selecting, at: now) { candidates[$0].head }
     }
 
     /// The body of the stored response that was to be served is gone: the same question without it.

@@ -4,7 +4,9 @@ package import NIOCore
 /// A fresh stored response that is in memory and answers: decided at once, with nothing to wait for.
 ///
 /// What ``CacheEngine/respond(to:)`` answers in the same moment is the same.
-package struct ResidentHit: Sendable {
+///
+/// A class, because it is handed on many times and holds much.
+package final class ResidentHit: Sendable {
     /// The answer.
     package let response: CacheResponse
     /// Its content in one piece; empty where the answer has none.
@@ -12,10 +14,15 @@ package struct ResidentHit: Sendable {
     /// What must be so still for another request of the same octets to be answered with the same; `nil` where that is not to be told.
     package let conditions: Conditions?
 
+    init(response: CacheResponse, content: ByteBuffer, conditions: Conditions?) {
+        self.response = response
+        self.content = content
+        self.conditions = conditions
+    }
+
     /// What an answer rests on, beside the request: what is stored under its keys, mode, rules, and time.
     package struct Conditions: Sendable {
-        /// One or two keys, and what was found under each.
-        let found: [(key: CacheKey, responses: [StoredResponse])]
+        let found: FoundResponses
         let sequence: InvalidationSequence
         let settings: UInt64
         /// When it was decided. Of several variants one may be the best before that instant that was not after it.
@@ -44,10 +51,15 @@ extension ResidentHit.Conditions {
     /// Whether a store has the same still. It counts as a use of what is stored.
     func hold(in store: any ResponseStore) -> Bool {
         guard store.invalidationSequence == sequence else { return false }
-        for (key, responses) in found {
-            guard let present = store.resident(key), present.count == responses.count else { return false }
-            for index in responses.indices where !present[index].isSame(as: responses[index]) { return false }
-        }
+        return found.own.isPresent(in: store) && found.shared?.isPresent(in: store) ?? true
+    }
+}
+
+extension FoundResponses.UnderKey {
+    /// Whether memory has the same still.
+    fileprivate func isPresent(in store: any ResponseStore) -> Bool {
+        guard let present = store.resident(key), present.count == responses.count else { return false }
+        for index in responses.indices where !present[index].isSame(as: responses[index]) { return false }
         return true
     }
 }

@@ -61,13 +61,10 @@ struct Foresight {
     /// The machine of an exchange in a situation.
     func machine(in situation: Situation, at now: Timestamp) -> ExchangeMachine {
         ExchangeMachine(
-            request: prepared.request,
-            selecting: prepared.selecting,
-            mode: situation == .offline ? .offline : prepared.mode,
-            policy: policy,
+            prepared,
+            mode: situation == .offline ? .offline : nil,
             now: now,
-            eagerRefresh: eagerRefresh,
-            rules: prepared.rules
+            eagerRefresh: eagerRefresh
         )
     }
 

@@ -5,10 +5,3 @@ package protocol BlockingLookup: ResponseStore {
     /// What ``ResponseStore/lookup(_:)`` answers.
     func lookupInPlace(_ key: CacheKey) throws -> [StoredResponse]
 }
-
-extension BlockingLookup {
-    /// All that is stored under some keys; `nil` where the store fails. ``CacheEngine/respond(to:)``, which is asked then, finds that out for itself, and tells.
-    func lookupInPlace(all keys: [CacheKey]) -> [(key: CacheKey, responses: [StoredResponse])]? {
-        try? keys.map { ($0, try lookupInPlace($0)) }
-    }
-}

@@ -56,8 +56,13 @@ package final class PreparedRequest: Sendable {
     /// The keys under which stored responses are looked up: the principal's own first.
     package var lookupKeys: [CacheKey] {
         guard let key else { return [] }
-        let shared = key.inPartition(.shared)
-        return isPerPrincipal || shared == key ? [key] : [key, shared]
+        return sharedLookupKey.map { [key, $0] } ?? [key]
+    }
+
+    /// The second of them; `nil` where ``key`` is the only one.
+    var sharedLookupKey: CacheKey? {
+        guard let key, !isPerPrincipal, !key.isShared else { return nil }
+        return key.inPartition(.shared)
     }
 
     /// The key for a response that everybody of its cache may have.

@@ -17,13 +17,23 @@ struct FieldNameList {
     var hasMalformedMember = false
 
     init(_ name: HTTPField.Name, in fields: HTTPFields) {
-        // Most messages have none; the look-up by name copies no field.
-        guard fields.contains(name) else { return }
-        for field in fields[fields: name] {
+        // By place: most messages have none, and a loop over the fields themselves copies each.
+        for index in fields.indices where fields[index].name == name {
             isPresent = true
-            field.withUnsafeBytesOfValue { add($0) }
+            fields[index].withUnsafeBytesOfValue { add($0) }
         }
     }
+
+    /// The names of fields that `Connection` nominates, without `Keep-Alive`, which ends at every hop in any case: most say nothing else. RFC 9110 §7.6.1
+    static func nominated(in fields: HTTPFields) -> [String] {
+        var list = FieldNameList()
+        for index in fields.indices where fields[index].name == .connection {
+            fields[index].withUnsafeBytesOfValue { if !$0.isKeepAlive { list.add($0) } }
+        }
+        return list.names
+    }
+
+    private init() {}
 
     private mutating func add(_ octets: UnsafeBufferPointer<UInt8>) {
         var scanner = OctetScanner(octets)
@@ -49,5 +59,11 @@ struct FieldNameList {
                 names.append(name)
             }
         }
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    fileprivate var isKeepAlive: Bool {
+        count == 10 && zip(self, "keep-alive".utf8).allSatisfy { $0.asciiLowercased == $1 }
     }
 }

@@ -125,10 +125,15 @@ public struct CacheKey: Sendable, Hashable {
             )
     }
 
+    /// Whether it is in everybody's partition.
+    package var isShared: Bool {
+        // The second octet says so.
+        bytes.count > 1 && bytes[1] == 0
+    }
+
     /// The same request in another partition.
     public func inPartition(_ partition: Partition) -> CacheKey {
-        // Nearly every key is everybody's; the second octet says so.
-        if partition == .shared, bytes.count > 1, bytes[1] == 0 { return self }
+        if partition == .shared, isShared { return self }
         var reader = CanonicalReader(bytes)
         guard reader.octet() != nil, reader.partition() != nil else { return self }
         var writer = CanonicalWriter(capacity: bytes.count + 48)

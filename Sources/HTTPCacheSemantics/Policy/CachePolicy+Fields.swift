@@ -56,7 +56,7 @@ extension CachePolicy {
 
     func storable(_ fields: HTTPFields, _ directives: ResponseDirectives) -> HTTPFields {
         // Sets, so that a peer's thousand names cost no more than its octets.
-        let nominated = Set(FieldNameList(.connection, in: fields).names)
+        let nominated = Set(FieldNameList.nominated(in: fields))
         var withheld: Set<String> = []
         if kind == .shared, case .fields(let names) = directives.isPrivate { withheld = Set(names) }
         var result = HTTPFields()

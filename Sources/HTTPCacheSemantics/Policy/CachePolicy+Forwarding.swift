@@ -46,7 +46,7 @@ extension CachePolicy {
         dropping isDropped: (String) -> Bool,
         keeping isProtected: (String) -> Bool
     ) -> HTTPFields {
-        let nominated = FieldNameList(.connection, in: fields).names
+        let nominated = FieldNameList.nominated(in: fields)
         // Where there are many, a set, so that a peer's thousand names cost no more than their octets.
         let many = nominated.count > 8 ? Set(nominated) : nil
         func ends(_ name: String) -> Bool {

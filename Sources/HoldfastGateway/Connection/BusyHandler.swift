@@ -23,10 +23,10 @@ final class BusyHandler: ChannelInboundHandler {
 
     func channelActive(context: ChannelHandlerContext) {
         var (head, body) = service.message(excess == .all ? .busy : .busyClient)
-        head.headerFields[.retryAfter] = "1"
+        head.response.headerFields[.retryAfter] = "1"
         var octets = ByteBuffer.head { [head] octets in
-            octets.writeStatusLine(head.status)
-            octets.writeFields(head.headerFields)
+            octets.writeStatusLine(head.response.status)
+            octets.writeFields(head)
             octets.writeField("Connection", "close")
             octets.writeEndOfHead()
         }

@@ -245,23 +245,29 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
     /// Answers without a task of its own.
     ///
     /// - Parameter isResident: from memory, where the next request of the same octets finds the same.
-    private func answer(_ head: RequestHead, with answer: GatewayService.ResidentAnswer, isResident: Bool) {
+    private func answer(with answer: GatewayService.ResidentAnswer, isResident: Bool) {
         executor.noteHit()
-        let octets = announce(answer.head, length: answer.length)
-        if isResident, answer.isForAll, let present, hot.isSeenAgain(hash: present.hash), head.minorVersion > 0,
-            machine.isKeptAlive,
-            let again = HotAnswer(
+        let octets = announce(answer.head, length: answer.head.length)
+        if isResident { keep(answer.hit, octets) }
+        put(octets)
+        finish(with: answer.hit.content)
+    }
+
+    /// Keeps an answer for the next request of the same octets, where that is answered with the same.
+    ///
+    /// - Parameter octets: its head's.
+    private func keep(_ hit: ResidentHit, _ octets: ByteBuffer) {
+        guard let present, let request, request.minorVersion > 0, machine.isKeptAlive, service.answersAll(with: hit),
+            hot.isSeenAgain(hash: present.hash),
+            let answer = HotAnswer(
                 request: present.octets,
                 hash: present.hash,
                 head: octets,
-                hit: answer.hit,
-                method: head.method
+                hit: hit,
+                method: request.method
             )
-        {
-            hot.keep(again)
-        }
-        put(octets)
-        finish(with: answer.hit.content)
+        else { return }
+        hot.keep(answer)
     }
 
     /// Lets the next request wait where the client does not take what is written.
@@ -288,37 +294,37 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
         let client = client
         let prepared = service.prepare(head, from: client, link)
         let search = prepared.map { service.residentAnswer($0, for: client) }
-        if case .answer(let answer)? = search { return self.answer(head, with: answer, isResident: true) }
+        if case .answer(let answer)? = search { return self.answer(with: answer, isResident: true) }
         if !head.hasContent { readAhead() }
         switch (search, prepared) {
         case (.unknown(let lookup), let prepared?):
+            let start = lookup.start
             let isBegun = lookups.begin(lookup) { found in
-                link.ifPresent { $0.lookedUp(found, since: lookup.start, head, prepared, link) }
+                link.ifPresent { $0.lookedUp(found, since: start, prepared, link) }
             }
-            if !isBegun { beginExchange(head, prepared, link) }
+            if !isBegun { beginExchange(prepared, link) }
         case (.nothing(let start), let prepared?):
             // In its turn: requests that are answered at once come first.
             executor.perform {
-                link.ifPresent { if !$0.fetch(prepared, since: start, link) { $0.beginExchange(head, prepared, link) } }
+                link.ifPresent { if !$0.fetch(prepared, since: start, link) { $0.beginExchange(prepared, link) } }
             }
         default:
-            beginExchange(head, prepared, link)
+            beginExchange(prepared, link)
         }
     }
 
     /// Answers with what is stored, if that is all there is to it.
     private func lookedUp(
-        _ found: StoredLookup.Found?,
+        _ found: FoundResponses?,
         since start: LookupStart,
-        _ head: RequestHead,
         _ prepared: PreparedRequest,
         _ link: ExchangeLink
     ) {
         if found?.isNothing == true, fetch(prepared, since: start, link) { return }
         guard let found, let answer = service.storedAnswer(prepared, found, for: client) else {
-            return beginExchange(head, prepared, link)
+            return beginExchange(prepared, link)
         }
-        self.answer(head, with: answer, isResident: false)
+        self.answer(with: answer, isResident: false)
         flushSoon()
     }
 
@@ -345,7 +351,8 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
         }
     }
 
-    private func beginExchange(_ head: RequestHead, _ prepared: PreparedRequest?, _ link: ExchangeLink) {
+    private func beginExchange(_ prepared: PreparedRequest?, _ link: ExchangeLink) {
+        guard let head = request else { return }
         let service = service
         let client = client
         task = Task(executorPreference: executor) {
@@ -360,7 +367,7 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
         request = nil
         framing = nil
         let answer = service.problem(for: refusal)
-        start(answer.head, length: Int64(answer.body.readableBytes))
+        start(answer.head)
         _ = write(answer.body)
         finish()
     }
@@ -423,13 +430,13 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
     }
 
     /// Writes the head with the fields that delimit what follows. RFC 9112 §6
-    func start(_ head: HTTPResponse, length: Int64?) {
-        put(announce(head, length: length))
+    func start(_ head: AnswerHead) {
+        put(announce(head, length: head.length))
         flushSoon()
     }
 
     /// Writes a whole answer.
-    func answer(_ head: HTTPResponse, _ content: ByteBuffer) {
+    func answer(_ head: AnswerHead, _ content: ByteBuffer) {
         put(announce(head, length: Int64(content.readableBytes)))
         finish(with: content)
         flushSoon()
@@ -443,8 +450,8 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
     }
 
     /// The octets of the present answer's head.
-    private func announce(_ head: HTTPResponse, length: Int64?) -> ByteBuffer {
-        let framing = AnswerFraming(head.status, to: request, length: length, isKeptAlive: machine.isKeptAlive)
+    private func announce(_ head: AnswerHead, length: Int64?) -> ByteBuffer {
+        let framing = AnswerFraming(head.response.status, to: request, length: length, isKeptAlive: machine.isKeptAlive)
         self.framing = framing
         return framing.octets(of: head)
     }

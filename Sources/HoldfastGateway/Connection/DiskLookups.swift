@@ -9,12 +9,15 @@ import Synchronization
 /// once; where the disk lets it wait, others help.
 final class DiskLookups: Sendable {
     /// What is done on the loop with what was found; `nil`: the store failed.
-    typealias Completion = @Sendable (StoredLookup.Found?) -> Void
+    typealias Completion = @Sendable (FoundResponses?) -> Void
 
     private struct Waiting {
         var lookup: StoredLookup
         var completion: Completion
     }
+
+    /// What was found, on its way back.
+    private typealias Batch = [(completion: Completion, found: FoundResponses?)]
 
     private struct State {
         var waiting = CircularBuffer<Waiting>()
@@ -73,7 +76,7 @@ final class DiskLookups: Sendable {
     }
 
     private func work() {
-        var found: [(Completion, StoredLookup.Found?)] = []
+        var found = Batch()
         var batchStart = NIODeadline.now()
         var now = batchStart
         while true {
@@ -88,6 +91,7 @@ final class DiskLookups: Sendable {
             }
             if isHelpDue { startWorker() }
             guard let next else { return bringBack(found) }
+            if found.isEmpty { found.reserveCapacity(Self.batchLimit) }
             found.append((next.completion, next.lookup.read()))
             now = .now()
             if found.count >= Self.batchLimit || now - batchStart > Self.batchTime {
@@ -98,7 +102,7 @@ final class DiskLookups: Sendable {
         }
     }
 
-    private func bringBack(_ found: [(completion: Completion, found: StoredLookup.Found?)]) {
+    private func bringBack(_ found: Batch) {
         guard !found.isEmpty else { return }
         eventLoop.execute {
             for (completion, found) in found { completion(found) }

@@ -49,12 +49,12 @@ struct ExchangeLink: ResponseSink {
         }
     }
 
-    func start(_ head: HTTPResponse, length: Int64?) async throws {
-        if eventLoop.inEventLoop { return try present { $0.start(head, length: length) } }
-        try await onLoop { $0.start(head, length: length) }
+    func start(_ head: AnswerHead) async throws {
+        if eventLoop.inEventLoop { return try present { $0.start(head) } }
+        try await onLoop { $0.start(head) }
     }
 
-    func answer(_ head: HTTPResponse, _ content: ByteBuffer) async throws {
+    func answer(_ head: AnswerHead, _ content: ByteBuffer) async throws {
         if eventLoop.inEventLoop { return try present { $0.answer(head, content) } }
         try await onLoop { $0.answer(head, content) }
     }

@@ -11,14 +11,13 @@ protocol ResponseSink: Sendable {
 
     /// The final response's head.
     ///
-    /// - Parameter length: octets in the content, where that is known; `0` with a head that has none.
     /// - Throws: `CancellationError` when the client has gone.
-    func start(_ head: HTTPResponse, length: Int64?) async throws
+    func start(_ head: AnswerHead) async throws
 
     /// The final response, head and content.
     ///
-    /// - Throws: as ``start(_:length:)``.
-    func answer(_ head: HTTPResponse, _ content: ByteBuffer) async throws
+    /// - Throws: as ``start(_:)``.
+    func answer(_ head: AnswerHead, _ content: ByteBuffer) async throws
 
     /// A piece of content. Returns when the client can take more.
     func write(_ content: ByteBuffer) async throws

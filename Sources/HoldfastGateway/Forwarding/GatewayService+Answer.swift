@@ -19,25 +19,25 @@ extension GatewayService {
     }
 
     func send(_ response: CacheResponse, _ answering: Answering, to sink: some ResponseSink) async throws {
-        let (head, length) = finished(response, answering)
+        let head = finished(response, answering)
         if let whole = response.body.whole { return try await sink.answer(head, whole) }
-        try await sink.start(head, length: length)
+        try await sink.start(head)
         for try await chunk in response.body { try await sink.write(chunk) }
         try await sink.finish()
     }
 
     /// An answer whose content is there already, for who does not wait.
-    func whole(_ response: CacheResponse, for client: GatewayClient) -> (head: HTTPResponse, content: ByteBuffer)? {
+    func whole(_ response: CacheResponse, for client: GatewayClient) -> (head: AnswerHead, content: ByteBuffer)? {
         guard let content = response.body.whole else { return nil }
-        return (finished(response, Answering(live.current, client)).head, content)
+        return (finished(response, Answering(live.current, client)), content)
     }
 
-    /// The head as clients get it, and the content's length where it is known.
-    func finished(_ response: CacheResponse, _ answering: Answering) -> (head: HTTPResponse, length: Int64?) {
+    /// The head as clients get it.
+    func finished(_ response: CacheResponse, _ answering: Answering) -> AnswerHead {
         var head = response.head
         head.headerFields = ForwardedFields.ofResponse(head.headerFields)
-        complete(&head.headerFields, response.outcome, answering)
-        return (head, response.body.length ?? head.headerFields[.contentLength].flatMap { Int64($0) })
+        let length = response.body.length ?? head.headerFields[.contentLength].flatMap { Int64($0) }
+        return complete(head, length: length, response.outcome, answering)
     }
 
     func send(_ problem: Problem, _ answering: Answering, to sink: some ResponseSink) async throws {
@@ -47,34 +47,49 @@ extension GatewayService {
     }
 
     /// The answer to octets that are no request.
-    func problem(for refusal: MessageRefusal) -> (head: HTTPResponse, body: ByteBuffer) {
+    func problem(for refusal: MessageRefusal) -> (head: AnswerHead, body: ByteBuffer) {
         message(Problem(refusal))
     }
 
     /// The answer to whoever it is that sends no request.
-    func message(_ problem: Problem) -> (head: HTTPResponse, body: ByteBuffer) {
+    func message(_ problem: Problem) -> (head: AnswerHead, body: ByteBuffer) {
         message(problem, Answering(live.current, nil))
     }
 
-    private func message(_ problem: Problem, _ answering: Answering) -> (head: HTTPResponse, body: ByteBuffer) {
+    private func message(_ problem: Problem, _ answering: Answering) -> (head: AnswerHead, body: ByteBuffer) {
         let body = problem.json
         var head = HTTPResponse(status: HTTPResponse.Status(code: problem.status))
         head.headerFields[.contentType] = "application/problem+json"
         // For the answer to HEAD, which says how long the one to GET would be.
         head.headerFields[.contentLength] = String(body.readableBytes)
         head.headerFields[.cacheControl] = "no-store"
-        complete(&head.headerFields, problem.outcome, answering)
-        return (head, body)
+        return (complete(head, length: Int64(body.readableBytes), problem.outcome, answering), body)
     }
 
     /// Adds what every answer has: the gateway's `Cache-Status` behind those of caches nearer the origin (RFC 9211 §2), `Via`, and
     /// `Date` (RFC 9110 §6.6.1).
-    private func complete(_ fields: inout HTTPFields, _ outcome: CacheOutcome, _ answering: Answering) {
-        if !fields.contains(.date) { fields.append(HTTPField(name: .date, value: HTTPDate.format(clock.now()))) }
-        fields.append(answering.inForce.via(minorVersion: 1))
-        guard !answering.showsDetails else { return outcome.append(to: &fields) }
-        // What other caches say of themselves is no more for everybody than what this one would.
-        fields[.cacheStatus] = nil
-        CacheOutcome(isHit: outcome.isHit, forward: outcome.isHit ? nil : .miss).append(to: &fields)
+    private func complete(
+        _ head: HTTPResponse,
+        length: Int64?,
+        _ outcome: CacheOutcome,
+        _ answering: Answering
+    ) -> AnswerHead {
+        var (head, outcome) = (head, outcome)
+        if !head.headerFields.contains(.date) {
+            head.headerFields.append(HTTPField(name: .date, value: HTTPDate.format(clock.now())))
+        }
+        if answering.showsDetails {
+            head.headerFields.dropUnreadableCacheStatus()
+        } else {
+            // What other caches say of themselves is no more for everybody than what this one would.
+            head.headerFields[.cacheStatus] = nil
+            outcome = CacheOutcome(isHit: outcome.isHit, forward: outcome.isHit ? nil : .miss)
+        }
+        return AnswerHead(
+            response: head,
+            via: answering.inForce.via,
+            cacheStatus: outcome.cacheStatus(),
+            length: length
+        )
     }
 }

@@ -31,7 +31,8 @@ extension GatewayService {
     ) throws -> CacheRequest {
         guard head.target != "*" else { throw Refused(problem: .asterisk) }
         var fields = try forwardedFields(head)
-        guard let choice = inForce.configuration.routes.choose(authority: head.authority, target: head.target) else {
+        let routes = inForce.configuration.routes
+        guard let choice = routes.choose(authority: head.authority, target: head.target) else {
             throw Refused(problem: .noRoute(head.authority))
         }
         fields.append(inForce.via(minorVersion: head.minorVersion))
@@ -40,23 +41,22 @@ extension GatewayService {
             to: &fields,
             behind: inForce.configuration.isTrusted(client.address) ? head.fields : [:]
         )
-        let isPreserving = choice.route.preservesHost && head.authority != nil
+        let isPreserving = routes.routes[choice.route].preservesHost && head.authority != nil
         // A host that is not in the key must not be in the response either, as a link say: it is only told where it is keyed.
         if isPreserving, let authority = head.authority {
             fields.append(HTTPField(name: .xForwardedHost, value: authority))
         }
-        let origin = choice.route.origin
         var request = CacheRequest(
             head: HTTPRequest(
                 method: head.method,
-                scheme: origin.scheme,
-                authority: isPreserving ? head.authority : origin.authority,
+                scheme: routes.routes[choice.route].origin.scheme,
+                authority: isPreserving ? head.authority : routes.routes[choice.route].origin.authority,
                 path: choice.path,
                 headerFields: fields
             )
         )
-        if inForce.configuration.routes.areAmbiguous, let target = TargetURI(request: request.head),
-            inForce.configuration.routes.endpoint(for: target) != choice.route.endpoint
+        if routes.areAmbiguous, let target = TargetURI(request: request.head),
+            routes.endpoint(for: target) != routes.routes[choice.route].endpoint
         {
             throw Refused(problem: .misdirected(head.authority))
         }

@@ -39,10 +39,10 @@ struct AnswerFraming {
     }
 
     /// The octets of the head.
-    func octets(of head: HTTPResponse) -> ByteBuffer {
+    func octets(of head: AnswerHead) -> ByteBuffer {
         .head { octets in
-            octets.writeStatusLine(head.status)
-            octets.writeFields(head.headerFields) { passesLength || $0 != "content-length" }
+            octets.writeStatusLine(head.response.status)
+            octets.writeFields(head) { passesLength || $0 != "content-length" }
             switch delimiting {
             case .length(let rest): octets.writeField("Content-Length", String(rest))
             case .chunked: octets.writeField("Transfer-Encoding", "chunked")

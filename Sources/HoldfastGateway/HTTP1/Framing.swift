@@ -19,15 +19,15 @@ enum Framing: Hashable {
     init?(_ fields: HTTPFields, minorVersion: Int) throws(MessageRefusal) {
         var length: Int64?
         var codings: [String]?
-        for field in fields {
-            switch field.name.canonicalName {
+        for index in fields.indices {
+            switch fields[index].name.canonicalName {
             case "content-length":
-                guard length == nil, let value = field.withUnsafeBytesOfValue({ Self.length($0) }) else {
+                guard length == nil, let value = fields[index].withUnsafeBytesOfValue({ Self.length($0) }) else {
                     throw MessageRefusal(.contentLength)
                 }
                 length = value
             case "transfer-encoding":
-                codings = (codings ?? []) + field.listMembers
+                codings = (codings ?? []) + fields[index].listMembers
             default:
                 break
             }

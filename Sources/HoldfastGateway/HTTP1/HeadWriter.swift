@@ -25,6 +25,7 @@ struct HeadWriter {
     }
 
     private mutating func put(_ text: String) {
+        if text.utf8.withContiguousStorageIfAvailable({ put(UnsafeRawBufferPointer($0)) }) != nil { return }
         var text = text
         text.withUTF8 { put(UnsafeRawBufferPointer($0)) }
     }

@@ -204,8 +204,8 @@ extension RequestHead {
     init(_ line: RequestLine, _ fields: HTTPFields) throws(MessageRefusal) {
         var authority: String?
         var hasHost = false
-        for field in fields where field.name.canonicalName == "host" {
-            guard !hasHost, let value = Self.authority(field) else { throw MessageRefusal(.host) }
+        for index in fields.indices where fields[index].name.canonicalName == "host" {
+            guard !hasHost, let value = Self.authority(fields[index]) else { throw MessageRefusal(.host) }
             authority = value
             hasHost = true
         }
@@ -223,9 +223,8 @@ extension RequestHead {
         self.minorVersion = line.minorVersion
         self.fields = fields
         self.framing = try Framing(fields, minorVersion: line.minorVersion) ?? .none
-        let connection = fields.listMembers(.connection)
-        self.isKeptAlive =
-            !connection.contains("close") && (line.minorVersion > 0 || connection.contains("keep-alive"))
+        let connection = ConnectionOptions(fields)
+        self.isKeptAlive = !connection.closes && (line.minorVersion > 0 || connection.keepsAlive)
         let expectations = fields.listMembers(.expect)
         guard expectations.allSatisfy({ $0 == "100-continue" }) else {
             throw MessageRefusal(.expectation, status: 417)

@@ -147,14 +147,14 @@ struct ResponseDecoder {
         case .chunked: state = .chunked(ChunkedDecoder(limits: limits))
         case .untilClose: state = .untilClose
         }
-        let connection = fields.listMembers(.connection)
-        let isPersistent = line.minorVersion > 0 || connection.contains("keep-alive")
+        let connection = ConnectionOptions(fields)
+        let isPersistent = line.minorVersion > 0 || connection.keepsAlive
         return .head(
             ResponseHead(
                 response: response,
                 minorVersion: line.minorVersion,
                 framing: framing,
-                isKeptAlive: isPersistent && !connection.contains("close") && framing != .untilClose
+                isKeptAlive: isPersistent && !connection.closes && framing != .untilClose
             )
         )
     }

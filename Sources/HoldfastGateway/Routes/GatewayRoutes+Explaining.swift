@@ -21,14 +21,13 @@ extension GatewayRoutes {
                 && route.originPrefix.rest(of: url.requestTarget) != nil
         }
         if isOrigins { return Mapping(target: url) }
-        guard let choice = choose(authority: url.authority, target: url.requestTarget) else { return nil }
-        let origin = choice.route.origin
+        guard let (route, path) = way(authority: url.authority, target: url.requestTarget) else { return nil }
         let head = HTTPRequest(
             method: .get,
-            scheme: origin.scheme,
-            authority: choice.route.preservesHost ? url.authority : origin.authority,
-            path: choice.path
+            scheme: route.origin.scheme,
+            authority: route.preservesHost ? url.authority : route.origin.authority,
+            path: path
         )
-        return TargetURI(request: head).map { Mapping(target: $0, route: choice.route) }
+        return TargetURI(request: head).map { Mapping(target: $0, route: route) }
     }
 }

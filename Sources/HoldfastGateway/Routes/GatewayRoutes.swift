@@ -14,9 +14,10 @@ import HTTPCacheSemantics
 public struct GatewayRoutes: Sendable {
     /// In the order in which they are tried; at least one.
     public let routes: [GatewayRoute]
-    /// Where all requests go the same way.
-    private let only: GatewayRoute?
-    private let table: HostTable<GatewayRoute>
+    /// Whether all requests go the way of the first.
+    private let isUnconditional: Bool
+    /// The routes' places, by the hosts they are for.
+    private let table: HostTable<Int>
     private let endpoints: OriginTable
 
     /// Why routes cannot stand beside each other.
@@ -29,7 +30,8 @@ public struct GatewayRoutes: Sendable {
 
     /// Where a request goes.
     struct Choice {
-        var route: GatewayRoute
+        /// The route's place: routes are large, and every request has one chosen.
+        var route: Int
         /// Path and query at the origin.
         var path: String
     }
@@ -40,7 +42,7 @@ public struct GatewayRoutes: Sendable {
     public init(origin: GatewayOrigin, preservesHost: Bool = false) {
         let route = GatewayRoute(toAll: origin, preservesHost: preservesHost)
         routes = [route]
-        only = route
+        isUnconditional = true
         table = HostTable([])
         endpoints = OriginTable(routes)
     }
@@ -52,8 +54,8 @@ public struct GatewayRoutes: Sendable {
             throw Refusal(route: nil, description: "There is no route. Name an origin, or at least one route to one.")
         }
         self.routes = routes
-        only = first.isConditional ? nil : first
-        table = HostTable(routes.map { ($0.pattern.name, $0) })
+        isUnconditional = !first.isConditional
+        table = HostTable(routes.enumerated().map { ($1.pattern.name, $0) })
         endpoints = OriginTable(routes)
         for (index, route) in routes.enumerated() {
             guard let other = endpoints.shadowing(route), let name = routes.firstIndex(of: other) else { continue }
@@ -73,24 +75,26 @@ public struct GatewayRoutes: Sendable {
     ///   - target: path and query.
     func choose(authority: String?, target: String) -> Choice? {
         // Targets begin with a slash, so the octets can stay where they are.
-        if let only {
-            return Choice(route: only, path: only.originPrefix.text.isEmpty ? target : only.originPrefix.text + target)
+        if isUnconditional {
+            let prefix = routes[0].originPrefix.text
+            return Choice(route: 0, path: prefix.isEmpty ? target : prefix + target)
         }
         let host = authority.map { RequestedHost($0) }
-        for route in table.elements(for: host?.name) {
+        for index in table.elements(for: host?.name) {
             // A gateway speaks http, whose port is 80 where none is named. RFC 9110 §4.2.1
-            guard route.pattern.includes(port: host?.port, standard: 80), let rest = route.prefix.rest(of: target)
+            guard routes[index].pattern.includes(port: host?.port, standard: 80),
+                let rest = routes[index].prefix.rest(of: target)
             else {
                 continue
             }
-            return Choice(route: route, path: route.originPrefix.path(before: rest))
+            return Choice(route: index, path: routes[index].originPrefix.path(before: rest))
         }
         return nil
     }
 
     /// The way of a request, for whoever wants to know beforehand: its route, and path and query at the origin.
     package func way(authority: String?, target: String) -> (route: GatewayRoute, path: String)? {
-        choose(authority: authority, target: target).map { ($0.route, $0.path) }
+        choose(authority: authority, target: target).map { (routes[$0.route], $0.path) }
     }
 
     /// Where a request goes that is made already, whoever made it: no further than to one of the routes' origins.

@@ -95,15 +95,15 @@ package enum StoredHeadCodec {
 
     private static func readFields(_ reader: inout OctetReader) -> HTTPFields? {
         guard let count = readCount(&reader) else { return nil }
-        if count == 0 { return HTTPFields() }
-        var fields: [HTTPField] = []
+        var fields = HTTPFields()
+        if count == 0 { return fields }
         fields.reserveCapacity(count)
         for _ in 0..<count {
             guard let name = reader.readPrefixed().flatMap(KnownFieldNames.name), let value = reader.readPrefixed()
             else { return nil }
             fields.append(field(name, value))
         }
-        return HTTPFields(fields)
+        return fields
     }
 
     /// Fields that are made later: their structure and their names are verified here, so that what is damaged is found now.

@@ -1,0 +1,32 @@
+import HTTPTypes
+
+/// What `Connection` says of the connection itself. RFC 9112 §9.3
+struct ConnectionOptions {
+    private(set) var closes = false
+    private(set) var keepsAlive = false
+
+    init(_ fields: HTTPFields) {
+        for index in fields.indices where fields[index].name.canonicalName == "connection" {
+            fields[index].withUnsafeBytesOfValue { add($0) }
+        }
+    }
+
+    /// Without strings for the options: most messages have one or two.
+    private mutating func add(_ octets: UnsafeBufferPointer<UInt8>) {
+        for member in octets.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: true) {
+            let option = member.trimmingWhitespace()
+            if option.isToken("close") { closes = true }
+            if option.isToken("keep-alive") { keepsAlive = true }
+        }
+    }
+}
+
+extension Slice<UnsafeBufferPointer<UInt8>> {
+    /// Whether they are those of a token, which is compared without regard to case. RFC 9110 §5.6.2
+    ///
+    /// - Parameter token: in lower case.
+    fileprivate func isToken(_ token: StaticString) -> Bool {
+        guard count == token.utf8CodeUnitCount else { return false }
+        return token.withUTF8Buffer { zip(self, $0).allSatisfy { ($0.isAlpha ? $0 | 0x20 : $0) == $1 } }
+    }
+}
