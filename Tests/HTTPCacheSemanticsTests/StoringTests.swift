@@ -165,6 +165,14 @@ struct StoredFieldsTests {
         #expect(kept.map(\.name.canonicalName) == ["c", "set-cookie", "set-cookie", "content-length"])
     }
 
+    @Test func whatIsNominatedBesideKeepAliveIsNotStored() {
+        let received = response([
+            ("Connection", "Keep-Alive"), ("A", "1"), ("Connection", "keep-alive, b"), ("B", "2"), ("Keep-Alive", "x"),
+            ("Connection", "c"), ("C", "3"),
+        ])
+        #expect(CachePolicy.private.storedFields(of: received).map(\.name.canonicalName) == ["a"])
+    }
+
     @Test func connectionCannotTakeAwayWhatProtects() {
         let received = response([
             ("Connection", "cache-control, vary, age, date, etag, content-type"), ("Cache-Control", "no-cache"),

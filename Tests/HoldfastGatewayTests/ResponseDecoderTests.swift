@@ -176,6 +176,11 @@ struct ResponseDecoderTests {
             ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", false),
             ("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", false),
             ("HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: Keep-Alive\r\n\r\n", true),
+            ("HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: x\r\nConnection:,\tkeep-alive \r\n\r\n", true),
+            ("HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: keep-alived\r\n\r\n", false),
+            ("HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive, close\r\n\r\n", false),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive\r\nConnection: x , CLOSE\r\n\r\n", false),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: closed, clos\r\n\r\n", true),
         ]
     )
     func persistence(response: String, isKeptAlive: Bool) {
