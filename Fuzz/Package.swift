@@ -41,7 +41,11 @@ let package = Package(
         // Links to the sources of the main package.
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
         .target(name: "StoreCoding", dependencies: ["HTTPCacheSemantics", httpTypes], swiftSettings: settings),
-        .target(name: "HTTP1", dependencies: ["HTTPCacheSemantics", httpTypes, nioCore], swiftSettings: settings),
+        .target(
+            name: "HTTP1",
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore],
+            swiftSettings: settings
+        ),
         .target(
             name: "HTTPCache",
             dependencies: ["HTTPCacheSemantics", httpTypes, nioCore, crypto, logging, metrics, tracing],

@@ -94,3 +94,8 @@ public struct CacheOutcome: Sendable, Hashable {
         return result + "\""
     }
 }
+
+extension CacheOutcome {
+    /// Nothing was stored for the request, and nothing said of its answer.
+    package static let uriMiss = CacheOutcome(forward: .uriMiss)
+}

@@ -1,4 +1,3 @@
-import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastTesting
@@ -6,6 +5,8 @@ import Logging
 import NIOCore
 import Synchronization
 import Testing
+
+@testable import HTTPCache
 
 /// Fetches that callbacks drive, and what becomes of them where a task has to take over.
 @Suite(.timeLimit(.minutes(1))) struct DirectFetchTests {
@@ -204,6 +205,50 @@ import Testing
         let response = try #require(outcome.answer)
         #expect(response.head.headerFields[.server] == nil)
     }
+
+    /// Mutants: the fill of what is relayed is not ended, or its place not left; the origin's failure is forgotten.
+    @Test(arguments: [200, 503]) func whatIsRelayedEndsTheFetch(status: Int) async throws {
+        let fixture = DirectFixture()
+        let outcome = Outcomes()
+        _ = try fixture.begin(outcome, fixture.request(), mayRelay: true)
+        #expect(fixture.origin.mayBeRelayed(0))
+        fixture.origin.relay(0, status: status)
+        #expect(outcome.relayed?.status == status)
+        #expect(fixture.engine.fillCount == 0)
+        let key = try #require(fixture.engine.key(for: fixture.request()))
+        #expect((fixture.engine.throttle.peek(key, at: fixture.engine.now) != nil) == (status == 503))
+        #expect(try fixture.begin(Outcomes()) != nil)
+    }
+
+    /// Mutant: who joined is not released.
+    @Test func othersWhoJoinedWhatIsRelayedAskForThemselves() async throws {
+        let fixture = DirectFixture { $0.inFlightLimit = 2 }
+        let direct = try #require(try fixture.begin(Outcomes(), fixture.request(), mayRelay: true))
+        let request = try fixture.request()
+        let follower = Task { [engine = fixture.engine] in try await engine.respond(to: request).text() }
+        while fixture.engine.memberCount < 2 { await Task.yield() }
+        // Its caller has gone: what comes is nobody's.
+        direct.abandon()
+        fixture.origin.relay(0, status: 200)
+        await fixture.origin.untilCount(2)
+        #expect(!fixture.origin.mayBeRelayed(1))
+        fixture.origin.answer(1, "two", [.cacheControl: "no-store"])
+        let text = try await follower.value
+        #expect(text == "two")
+    }
+
+    /// Who would see fields, or decide by other ones, gets them.
+    @Test func onlyWhatNobodyLooksAtMayBeRelayed() async throws {
+        let plain = DirectFixture()
+        _ = try plain.begin(Outcomes(), plain.request())
+        #expect(!plain.origin.mayBeRelayed(0))
+        let ruled = DirectFixture(rules: TestRules { $0.responseFields.removed = [.server] })
+        _ = try ruled.begin(Outcomes(), ruled.request(), mayRelay: true)
+        #expect(!ruled.origin.mayBeRelayed(0))
+        let targeted = DirectFixture(policy: CachePolicy(kind: .shared, targetedFields: ["Surrogate-Control"]))
+        _ = try targeted.begin(Outcomes(), targeted.request(), mayRelay: true)
+        #expect(!targeted.origin.mayBeRelayed(0))
+    }
 }
 
 /// What a fetch told its caller.
@@ -216,6 +261,9 @@ private final class Outcomes: Sendable {
     /// Where it was told this and nothing else.
     var answer: CacheResponse? {
         outcomes.withLock { if $0.count == 1, case .answered(let response) = $0[0] { response } else { nil } }
+    }
+    var relayed: RelayedResponse? {
+        outcomes.withLock { if $0.count == 1, case .relayed(let response) = $0[0] { response } else { nil } }
     }
     var goesOn: DirectFetch? {
         outcomes.withLock { outcomes in
@@ -230,14 +278,18 @@ private struct DirectFixture {
     let origin = CallbackOrigin()
     let engine: CacheEngine
 
-    init(rules: (any ExchangeRules)? = nil, options change: (inout EngineOptions) -> Void = { _ in }) {
+    init(
+        policy: CachePolicy = CachePolicy(kind: .shared),
+        rules: (any ExchangeRules)? = nil,
+        options change: (inout EngineOptions) -> Void = { _ in }
+    ) {
         var options = EngineOptions()
         options.inFlightLimit = 1
         change(&options)
         engine = CacheEngine(
             store: InMemoryResponseStore(),
             transport: origin,
-            policy: CachePolicy(kind: .shared),
+            policy: policy,
             credentialSecret: [UInt8](repeating: 7, count: 32),
             options: options,
             rules: rules,
@@ -280,11 +332,12 @@ private struct DirectFixture {
         _ outcomes: Outcomes,
         _ request: CacheRequest,
         since start: LookupStart? = nil,
+        mayRelay: Bool = false,
         inTurn: @escaping DirectFetch.InTurn = { $0() }
     ) throws -> DirectFetch? {
         let prepared = try #require(engine.prepare(request))
         let start = try start ?? engine.lookupStart(#require(prepared.key))
-        return engine.fetchDirectly(prepared, since: start, inTurn: inTurn) { outcomes.add($0) }
+        return engine.fetchDirectly(prepared, since: start, mayRelay: mayRelay, inTurn: inTurn) { outcomes.add($0) }
     }
 
     func untilIdle() async {
@@ -301,7 +354,7 @@ private final class CallbackOrigin: CallbackTransport {
     private let state = Mutex(State())
 
     final class Call: TransportCall {
-        typealias Completion = @Sendable (Result<TransportResponse, any Error>) -> Void
+        typealias Completion = @Sendable (Result<TransportAnswer, any Error>) -> Void
         /// With all that it holds, as a transport may.
         let request: TransportRequest
         private let completion: Mutex<Completion?>
@@ -313,7 +366,7 @@ private final class CallbackOrigin: CallbackTransport {
             self.completion = Mutex(completion)
         }
 
-        func end(_ result: Result<TransportResponse, any Error>) {
+        func end(_ result: Result<TransportAnswer, any Error>) {
             completion.withLock { $0.take() }?(result)
         }
 
@@ -336,7 +389,7 @@ private final class CallbackOrigin: CallbackTransport {
 
     func begin(
         _ request: TransportRequest,
-        _ completion: @escaping @Sendable (Result<TransportResponse, any Error>) -> Void
+        _ completion: @escaping @Sendable (Result<TransportAnswer, any Error>) -> Void
     ) -> (any TransportCall)? {
         let call = Call(request, completion)
         state.withLock { state in
@@ -348,7 +401,14 @@ private final class CallbackOrigin: CallbackTransport {
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
         try await withCheckedThrowingContinuation { continuation in
-            _ = begin(request) { continuation.resume(with: $0) }
+            _ = begin(request) { result in
+                continuation.resume(
+                    with: result.map { answer in
+                        guard case .response(let response) = answer else { fatalError("Nobody may relay it.") }
+                        return response
+                    }
+                )
+            }
         }
     }
 
@@ -358,8 +418,23 @@ private final class CallbackOrigin: CallbackTransport {
         let body = ByteBuffer(string: text)
         var head = HTTPResponse(status: .ok, headerFields: fields)
         head.headerFields[.contentLength] = String(body.readableBytes)
-        call(number).end(.success(TransportResponse(head: head, body: BodyStream(body))))
+        call(number).end(.success(.response(TransportResponse(head: head, body: BodyStream(body)))))
     }
+
+    func relay(_ number: Int, status: Int) {
+        let octets = ByteBuffer(string: "HTTP/1.1 \(status) As It Came\r\n\r\n")
+        let response = RelayedResponse(
+            octets: octets,
+            status: status,
+            runs: SIMD8(),
+            headLength: octets.readableBytes,
+            hasDate: false,
+            isKeptAlive: true
+        )
+        call(number).end(.success(.relayed(response)))
+    }
+
+    func mayBeRelayed(_ number: Int) -> Bool { call(number).request.mayBeRelayed }
 
     func fail(_ number: Int) {
         call(number).end(.failure(TransportError(code: .timeout, message: "Nobody answers.")))

@@ -111,6 +111,12 @@ extension CacheEngine {
         tell(status, method, cacheStatus)
     }
 
+    /// An origin's answer to a request for which nothing is stored was passed on as it came.
+    func recordFetched(_ status: HTTPResponse.Status, to method: HTTPRequest.Method) {
+        metrics.recordFetched()
+        tell(status.code, method) { CacheOutcome.uriMiss.cacheStatus() }
+    }
+
     private func tell(_ status: Int, _ method: HTTPRequest.Method, _ cacheStatus: () -> String) {
         if isTraced {
             withSpan("cache exchange") { span in

@@ -10,6 +10,8 @@ package final class DirectFetch: Sendable {
     package enum Outcome: Sendable {
         /// The answer.
         case answered(CacheResponse)
+        /// The same, as it came; where ``CacheEngine/fetchDirectly(_:since:mayRelay:inTurn:_:)`` was told that it may.
+        case relayed(RelayedResponse)
         /// ``CacheEngine/respond(to:)`` has the answer when there is one; it is to be asked once.
         case goesOn(DirectFetch)
     }
@@ -45,9 +47,10 @@ package final class DirectFetch: Sendable {
         self.completion = completion
     }
 
-    fileprivate func begin(by transport: any CallbackTransport, _ inTurn: @escaping InTurn) {
+    fileprivate func begin(by transport: any CallbackTransport, mayRelay: Bool, _ inTurn: @escaping InTurn) {
         var sending = fill.sending(prepared.sending(), for: prepared.request)
         sending.headTimeout = prepared.hardTimeout(engine.options)
+        sending.mayBeRelayed = mayRelay && prepared.rules == nil && prepared.policy.isTargetedBySuffix
         let head = sending.head
         let call = transport.begin(sending) { result in inTurn { self.received(result, to: head) } }
         guard let call else { return goOn(from: .entered) }
@@ -55,12 +58,16 @@ package final class DirectFetch: Sendable {
     }
 
     /// - Parameter sent: the head of what was sent.
-    private func received(_ result: Result<TransportResponse, any Error>, to sent: HTTPRequest) {
+    private func received(_ result: Result<TransportAnswer, any Error>, to sent: HTTPRequest) {
         switch result {
-        case .success(let response):
-            engine.noteAnswer(of: origin)
-            let responseTime = engine.clock.now()
-            engine.throttle.note(response.head.status, key, at: responseTime)
+        case .success(.relayed(let response)):
+            let status = HTTPResponse.Status(code: response.status)
+            _ = answered(status)
+            guard endUnstored(status) else { return }
+            engine.recordFetched(status, to: prepared.request.head.method)
+            completion(.relayed(response))
+        case .success(.response(let response)):
+            let responseTime = answered(response.head.status)
             let context = FillContext(prepared, key: key, requestTime: now, options: engine.options)
             let decision = context.decide(response.head, at: responseTime)
             if case .passThrough = decision { return passThrough(response, responseTime) }
@@ -83,10 +90,27 @@ package final class DirectFetch: Sendable {
         }
     }
 
-    private func passThrough(_ response: TransportResponse, _ responseTime: Timestamp) {
+    /// The origin has answered.
+    ///
+    /// - Returns: when.
+    private func answered(_ status: HTTPResponse.Status) -> Timestamp {
+        engine.noteAnswer(of: origin)
+        let responseTime = engine.clock.now()
+        engine.throttle.note(status, key, at: responseTime)
+        return responseTime
+    }
+
+    /// Ends the fetch of what is not stored.
+    ///
+    /// - Returns: whether its caller is still there for it.
+    private func endUnstored(_ status: HTTPResponse.Status) -> Bool {
         engine.fills.end(fill, key, changedNothing: true)
         engine.origins.leave(origin)
-        guard fill.release(response.head.status), !isOver.exchange(true, ordering: .relaxed) else { return }
+        return fill.release(status) && !isOver.exchange(true, ordering: .relaxed)
+    }
+
+    private func passThrough(_ response: TransportResponse, _ responseTime: Timestamp) {
+        guard endUnstored(response.head.status) else { return }
         let head = StoredResponseHead(
             status: response.head.status,
             fields: response.head.headerFields,
@@ -101,7 +125,7 @@ package final class DirectFetch: Sendable {
             isStale: false,
             isValidated: false,
             stored: nil,
-            outcome: CacheOutcome(forward: .uriMiss)
+            outcome: .uriMiss
         )
         prepared.rules?.edit(&answer)
         engine.record(answer, to: prepared.presented)
@@ -154,12 +178,14 @@ extension CacheEngine {
     ///
     /// - Parameters:
     ///   - start: before the lookup that found nothing.
+    ///   - mayRelay: whether an answer that nobody may store may be handed over as it came.
     ///   - inTurn: does what is to be done with the answer, so that what the loop has to do for others is not kept waiting by many of them.
     ///   - completion: called once on this loop, unless the fetch is abandoned before; maybe before this returns.
     /// - Returns: `nil` where there is more to it than that. Then nothing has been done: ``respond(to:)`` is to be asked.
     package func fetchDirectly(
         _ prepared: PreparedRequest,
         since start: LookupStart,
+        mayRelay: Bool = false,
         inTurn: @escaping DirectFetch.InTurn = { $0() },
         _ completion: @escaping @Sendable (DirectFetch.Outcome) -> Void
     ) -> DirectFetch? {
@@ -175,7 +201,7 @@ extension CacheEngine {
             return nil
         }
         let direct = DirectFetch(self, prepared, key, clock.now(), fill, origin, completion)
-        direct.begin(by: callbackTransport, inTurn)
+        direct.begin(by: callbackTransport, mayRelay: mayRelay, inTurn)
         return direct
     }
 }

@@ -4,12 +4,12 @@ package protocol CallbackTransport: Transport {
     ///
     /// The transport keeps ``TransportRequest/headTimeout``.
     ///
-    /// - Parameter completion: called once, with what ``Transport/send(_:)`` returns or throws.
+    /// - Parameter completion: called once, with what ``Transport/send(_:)`` returns or throws, or with an answer as it came where the request may have it so.
     /// - Returns: what ends it; `nil` where it cannot be sent so. Then nothing was sent and `completion` is not called: ``Transport/send(_:)`` is to be asked, which says why
     ///   where it cannot send it either.
     func begin(
         _ request: TransportRequest,
-        _ completion: @escaping @Sendable (Result<TransportResponse, any Error>) -> Void
+        _ completion: @escaping @Sendable (Result<TransportAnswer, any Error>) -> Void
     ) -> (any TransportCall)?
 }
 

@@ -39,6 +39,8 @@ public struct TransportRequest: Sendable {
     /// How long the head of the response may take, connecting included; then `timeout` is thrown. `nil`, and with a transport that does not keep
     /// timeouts: its own limits alone.
     public var headTimeout: Duration?
+    /// Its answer may be a ``RelayedResponse``, where it is one that no cache may store.
+    package var mayBeRelayed = false
     /// A request; without a body unless told otherwise.
     public init(
         head: HTTPRequest,

@@ -55,6 +55,9 @@ struct ExchangeMetrics: Sendable {
     /// A fresh stored response answered.
     func recordHit() { hits.increment() }
 
+    /// The origin answered, and nothing was stored.
+    func recordFetched() { fetched.increment() }
+
     func recordStoreFailure() { storeFailures.increment() }
 
     /// A caller's check kept a response out of the store.

@@ -331,7 +331,7 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
     /// Asks the origin for what is not stored; `false` where an exchange has to see to it.
     private func fetch(_ prepared: PreparedRequest, since start: LookupStart, _ link: ExchangeLink) -> Bool {
         let inTurn: DirectFetch.InTurn = { [executor] in executor.perform($0) }
-        let fetch = service.engine.fetchDirectly(prepared, since: start, inTurn: inTurn) { outcome in
+        let fetch = service.engine.fetchDirectly(prepared, since: start, mayRelay: true, inTurn: inTurn) { outcome in
             link.ifPresent { $0.fetched(outcome, link) }
         }
         guard let fetch else { return false }
@@ -346,6 +346,8 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
         case .answered(let response):
             if let whole = service.whole(response, for: client) { return answer(whole.head, whole.content) }
             task = Task(executorPreference: executor) { await service.answer(response, from: client, to: link) }
+        case .relayed(let response):
+            relay(response)
         case .goesOn(let direct):
             task = Task(executorPreference: executor) { await service.answer(direct, from: client, to: link) }
         }
@@ -439,6 +441,24 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
     func answer(_ head: AnswerHead, _ content: ByteBuffer) {
         put(announce(head, length: Int64(content.readableBytes)))
         finish(with: content)
+        flushSoon()
+    }
+
+    /// Writes a whole answer as it came.
+    private func relay(_ response: RelayedResponse) {
+        let framing = AnswerFraming(
+            HTTPResponse.Status(code: response.status),
+            to: request,
+            length: Int64(response.contentLength),
+            isKeptAlive: machine.isKeptAlive
+        )
+        self.framing = framing
+        let content = response.content
+        let isShort = content.readableBytes <= RelayedResponse.shortContent
+        put(service.octets(of: response, for: client, framing, content: isShort ? content : nil))
+        if let octets = try? self.framing?.octets(of: content), !isShort { put(octets) }
+        holdBack()
+        finish()
         flushSoon()
     }
 

@@ -40,6 +40,25 @@ extension GatewayService {
         return complete(head, length: length, response.outcome, answering)
     }
 
+    /// An answer that passes as it came, as far as it is written in one piece.
+    ///
+    /// - Parameter content: `nil` where it is written behind this.
+    func octets(
+        of response: RelayedResponse,
+        for client: GatewayClient,
+        _ framing: AnswerFraming,
+        content: ByteBuffer?
+    ) -> ByteBuffer {
+        let answering = Answering(live.current, client)
+        return framing.octets(
+            of: response,
+            date: response.hasDate ? nil : HTTPDate.format(clock.now()),
+            via: answering.inForce.via,
+            cacheStatus: told(.uriMiss, answering).cacheStatus(),
+            content: content
+        )
+    }
+
     func send(_ problem: Problem, _ answering: Answering, to sink: some ResponseSink) async throws {
         let (head, body) = message(problem, answering)
         sink.discardContent()
@@ -74,7 +93,7 @@ extension GatewayService {
         _ outcome: CacheOutcome,
         _ answering: Answering
     ) -> AnswerHead {
-        var (head, outcome) = (head, outcome)
+        var head = head
         if !head.headerFields.contains(.date) {
             head.headerFields.append(HTTPField(name: .date, value: HTTPDate.format(clock.now())))
         }
@@ -83,13 +102,18 @@ extension GatewayService {
         } else {
             // What other caches say of themselves is no more for everybody than what this one would.
             head.headerFields[.cacheStatus] = nil
-            outcome = CacheOutcome(isHit: outcome.isHit, forward: outcome.isHit ? nil : .miss)
         }
         return AnswerHead(
             response: head,
             via: answering.inForce.via,
-            cacheStatus: outcome.cacheStatus(),
+            cacheStatus: told(outcome, answering).cacheStatus(),
             length: length
         )
+    }
+
+    /// What of an outcome the client is to know.
+    private func told(_ outcome: CacheOutcome, _ answering: Answering) -> CacheOutcome {
+        guard !answering.showsDetails else { return outcome }
+        return CacheOutcome(isHit: outcome.isHit, forward: outcome.isHit ? nil : .miss)
     }
 }

@@ -43,18 +43,23 @@ struct AnswerFraming {
         .head { octets in
             octets.writeStatusLine(head.response.status)
             octets.writeFields(head) { passesLength || $0 != "content-length" }
-            switch delimiting {
-            case .length(let rest): octets.writeField("Content-Length", String(rest))
-            case .chunked: octets.writeField("Transfer-Encoding", "chunked")
-            case .nothing, .close: break
-            }
-            if closes {
-                octets.writeField("Connection", "close")
-            } else if minorVersion == 0 {
-                octets.writeField("Connection", "keep-alive")
-            }
-            octets.writeEndOfHead()
+            writeEnd(&octets)
         }
+    }
+
+    /// The fields that delimit content and connection, and the head's end.
+    func writeEnd(_ octets: inout HeadWriter) {
+        switch delimiting {
+        case .length(let rest): octets.writeField("Content-Length", String(rest))
+        case .chunked: octets.writeField("Transfer-Encoding", "chunked")
+        case .nothing, .close: break
+        }
+        if closes {
+            octets.writeField("Connection", "close")
+        } else if minorVersion == 0 {
+            octets.writeField("Connection", "keep-alive")
+        }
+        octets.writeEndOfHead()
     }
 
     /// Whether the client takes all that comes before the connection's end for the whole, however much it is. RFC 9112 §8

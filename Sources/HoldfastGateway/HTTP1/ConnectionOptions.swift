@@ -4,6 +4,10 @@ import HTTPTypes
 struct ConnectionOptions {
     private(set) var closes = false
     private(set) var keepsAlive = false
+    /// Others, which name fields that end with the connection. RFC 9110 §7.6.1
+    private(set) var namesFields = false
+
+    init() {}
 
     init(_ fields: HTTPFields) {
         for index in fields.indices where fields[index].name.canonicalName == "connection" {
@@ -12,11 +16,16 @@ struct ConnectionOptions {
     }
 
     /// Without strings for the options: most messages have one or two.
-    private mutating func add(_ octets: UnsafeBufferPointer<UInt8>) {
+    mutating func add(_ octets: UnsafeBufferPointer<UInt8>) {
         for member in octets.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: true) {
             let option = member.trimmingWhitespace()
-            if option.isToken("close") { closes = true }
-            if option.isToken("keep-alive") { keepsAlive = true }
+            if option.isToken("close") {
+                closes = true
+            } else if option.isToken("keep-alive") {
+                keepsAlive = true
+            } else if !option.isEmpty {
+                namesFields = true
+            }
         }
     }
 }

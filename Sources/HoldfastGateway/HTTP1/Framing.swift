@@ -45,7 +45,7 @@ enum Framing: Hashable {
     }
 
     /// `1*DIGIT` that an `Int64` holds.
-    private static func length(_ octets: UnsafeBufferPointer<UInt8>) -> Int64? {
+    static func length(_ octets: UnsafeBufferPointer<UInt8>) -> Int64? {
         guard !octets.isEmpty, octets.count <= 19 else { return nil }
         var value: Int64 = 0
         for octet in octets {

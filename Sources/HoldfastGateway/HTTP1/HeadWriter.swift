@@ -89,11 +89,33 @@ struct HeadWriter {
         putLineEnd()
     }
 
+    /// Whole lines, each with its end.
+    mutating func writeLines(_ octets: UnsafeRawBufferPointer) { put(octets) }
+
     /// The empty line that ends a head.
     mutating func writeEndOfHead() { putLineEnd() }
 }
 
 extension ByteBuffer {
+    /// A head that is longer than most, or has content behind it.
+    ///
+    /// - Parameters:
+    ///   - room: octets that are enough nearly always.
+    ///   - write: puts it down; a second time where they were not.
+    static func head(reserving room: Int, _ write: (inout HeadWriter) -> Void) -> ByteBuffer {
+        var octets = ByteBuffer()
+        var needed = room
+        while octets.readableBytes == 0 {
+            octets.writeWithUnsafeMutableBytes(minimumWritableBytes: needed) { room in
+                var writer = HeadWriter(room)
+                write(&writer)
+                needed = writer.count
+                return writer.isWhole ? writer.count : 0
+            }
+        }
+        return octets
+    }
+
     /// Octets that nearly all heads fit into, and that are taken from the stack.
     private static let usualHead = 1024
 

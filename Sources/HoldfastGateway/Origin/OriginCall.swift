@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// All of it happens on one event loop; ``cancel()`` may be called anywhere.
 final class OriginCall: TransportCall {
-    typealias Completion = @Sendable (Result<TransportResponse, any Error>) -> Void
+    typealias Completion = @Sendable (Result<TransportAnswer, any Error>) -> Void
 
     private struct State {
         /// `nil` where the answer's head has been handed over.
@@ -99,12 +99,16 @@ final class OriginCall: TransportCall {
     private func answered(_ answer: OriginAnswer, on connection: OriginConnection) {
         let (completion, upload) = state.withLock { ($0.completion.take(), $0.upload.take()) }
         guard let completion else { return }
-        if let whole = answer.whole {
+        switch answer {
+        case .relayed(let response):
+            completion(.success(.relayed(response)))
+        case .message(let head, let whole?):
             upload?.cancel()
-            return completion(.success(TransportResponse(head: answer.head.response, body: BodyStream(whole))))
+            completion(.success(.response(TransportResponse(head: head.response, body: BodyStream(whole)))))
+        case .message(let head, nil):
+            let body = OriginBody(connection: connection, number: number, upload: upload).stream(head.framing)
+            completion(.success(.response(TransportResponse(head: head.response, body: body))))
         }
-        let body = OriginBody(connection: connection, number: number, upload: upload)
-        completion(.success(TransportResponse(head: answer.head.response, body: body.stream(answer.head.framing))))
     }
 
     private func fail(_ error: any Error) {

@@ -26,6 +26,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         var isUploaded: Bool
         var hasAnswerBegun = false
         var isKeptAlive = false
+        let mayBeRelayed: Bool
         /// See ``OriginRequest/headEnd``.
         let headEnd: NIODeadline?
         /// Decoded, and not asked for yet.
@@ -48,6 +49,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
             self.onInterim = onInterim
             isUploaded = request.body == nil
             headEnd = request.headEnd
+            mayBeRelayed = request.mayBeRelayed
         }
     }
 
@@ -113,13 +115,29 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard exchange != nil, exchange?.failure == nil else {
+        guard let exchange, exchange.failure == nil else {
             // Nobody asked for these octets; the next request would take them for its answer.
             return context.close(promise: nil)
         }
-        exchange?.hasAnswerBegun = true
-        exchange?.decoder.append(unwrapInboundIn(data))
+        let octets = unwrapInboundIn(data)
+        let isFirst = !exchange.hasAnswerBegun
+        exchange.hasAnswerBegun = true
+        if isFirst, exchange.mayBeRelayed,
+            let response = RelayedResponse(octets, limits: configuration.messageLimits)
+        {
+            return relay(response, exchange)
+        }
+        exchange.decoder.append(octets)
         advance()
+    }
+
+    /// The whole answer came at once, and nobody wants it otherwise than it came.
+    private func relay(_ response: RelayedResponse, _ exchange: Exchange) {
+        let completion = exchange.head.take()
+        exchange.isKeptAlive = response.isKeptAlive
+        // The connection is free before the answer is looked at.
+        finish()
+        completion?(.success(.relayed(response)))
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -277,7 +295,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
                     guard let completion = exchange?.head.take() else { return }
                     if !hasContent { finish() }
                     delivery = (
-                        completion, .success(OriginAnswer(head: head, whole: hasContent ? whole() : ByteBuffer()))
+                        completion, .success(.message(head, whole: hasContent ? whole() : ByteBuffer()))
                     )
                 case .body(let octets):
                     exchange?.ahead = octets
@@ -405,10 +423,10 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
 }
 
 /// The beginning of an answer, or all of it.
-struct OriginAnswer: Sendable {
-    var head: ResponseHead
-    /// The content, where all of it came with the head; the connection may be another's already.
-    var whole: ByteBuffer?
+enum OriginAnswer: Sendable {
+    /// - Parameter whole: the content, where all of it came with the head; the connection may be another's already.
+    case message(ResponseHead, whole: ByteBuffer?)
+    case relayed(RelayedResponse)
 }
 
 /// Some content of an answer.

@@ -31,6 +31,8 @@ struct OriginRequest: Sendable {
     let isRepeatable: Bool
     /// By when the head of an answer must have come; `nil`: the transport's own limits count alone.
     let headEnd: NIODeadline?
+    /// See `TransportRequest`.
+    let mayBeRelayed: Bool
 
     /// Octets up to which content is read into memory before it is sent, so that it can be sent again.
     private static let repeatableLimit: Int64 = 64 << 10
@@ -38,6 +40,7 @@ struct OriginRequest: Sendable {
     /// - Throws: ``TransportError`` (`invalidRequest`).
     init(_ request: TransportRequest, routes: RoutesInUse.Shared?) throws {
         headEnd = request.headTimeout.map { .now() + $0.timeAmount }
+        mayBeRelayed = request.mayBeRelayed && request.head.method == .get && request.body == nil
         guard let target = request.target ?? TargetURI(request: request.head), let path = request.head.path,
             let authority = request.head.authority
         else {

@@ -70,12 +70,14 @@ public final class OriginTransport: Transport {
     /// - Throws: `TransportError`
     @concurrent
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
+        var request = request
+        request.mayBeRelayed = false
         var message = try OriginRequest(request, routes: routes(for: request.head))
         try await message.collectContent()
         let call = OriginCall(self, message, onInterim: request.onInformational)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                call.begin { continuation.resume(with: $0) }
+                call.begin { result in continuation.resume(with: Result { try result.get().message() }) }
             }
         } onCancel: {
             call.cancel()
@@ -121,7 +123,7 @@ extension OriginTransport: CallbackTransport {
     /// See `CallbackTransport`; on one of its event loops.
     package func begin(
         _ request: TransportRequest,
-        _ completion: @escaping @Sendable (Result<TransportResponse, any Error>) -> Void
+        _ completion: @escaping @Sendable (Result<TransportAnswer, any Error>) -> Void
     ) -> (any TransportCall)? {
         guard request.body == nil, let eventLoop = MultiThreadedEventLoopGroup.currentEventLoop,
             let message = try? OriginRequest(request, routes: routes(for: request.head))
@@ -142,6 +144,14 @@ extension OriginRequest {
     /// How long the head of its answer may still take.
     fileprivate var timeLeft: TimeAmount {
         headEnd.map { max($0 - .now(), .milliseconds(1)) } ?? .nanoseconds(.max)
+    }
+}
+
+extension TransportAnswer {
+    /// - Throws: `TransportError` for an answer as it came, which only a request gets that may.
+    fileprivate func message() throws -> TransportResponse {
+        if case .response(let response) = self { return response }
+        throw TransportError(code: .other, message: "An answer was handed over as it came to who cannot take it so.")
     }
 }
 

@@ -1,3 +1,5 @@
+import HTTPCache
+import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
@@ -53,9 +55,10 @@ func requests(_ input: UnsafeBufferPointer<UInt8>) {
     require(again == expected, "\(expected) becomes \(again)")
 }
 
-/// HTTP/1 responses as an origin sends them, to GET and to HEAD; the claims are those of ``requests(_:)``.
+/// HTTP/1 responses as an origin sends them, to GET and to HEAD; the claims are those of ``requests(_:)``, and that what is relayed is written as it would be after it was read.
 func responses(_ input: UnsafeBufferPointer<UInt8>) {
     let octets = Array(input)
+    checkRelayed(octets)
     for method in [HTTPRequest.Method.get, .head] {
         var limits = MessageLimits()
         let events = ResponseDecoder(method: method, limits: limits).events(octets, limits: limits)
@@ -107,6 +110,37 @@ func responses(_ input: UnsafeBufferPointer<UInt8>) {
 }
 
 // MARK: - Claims
+
+/// What passes as it came is a whole answer, which nobody may store, and is written as it would be the long way.
+private func checkRelayed(_ octets: [UInt8]) {
+    guard let relayed = RelayedResponse(ByteBuffer(bytes: octets), limits: MessageLimits()) else { return }
+    var decoder = ResponseDecoder(method: .get)
+    decoder.append(ByteBuffer(bytes: octets))
+    guard case .head(var head)? = try? decoder.next(), case .length(let length) = head.framing else {
+        return require(false, "what is relayed is no whole answer")
+    }
+    require(head.response.status.code == relayed.status && head.isKeptAlive == relayed.isKeptAlive, "another answer")
+    require(length == relayed.contentLength, "\(length) octets become \(relayed.contentLength)")
+    let policy = CachePolicy(kind: .shared)
+    let request = HTTPRequest(method: .get, scheme: "http", authority: "a.example", path: "/")
+    let storability = policy.storability(of: head.response, to: request, hasCredentials: false)
+    if case .forbidden = storability {} else { require(false, "what is relayed may be stored") }
+    head.response.headerFields = policy.forwardedResponseFields(of: head.response.headerFields)
+    require(head.response.headerFields.contains(.date) == relayed.hasDate, "there is another 'Date'")
+    let framing = AnswerFraming(head.response.status, to: nil, length: length, isKeptAlive: true)
+    var expected = framing.octets(
+        of: AnswerHead(response: head.response, via: "1.1 here", cacheStatus: "here", length: length)
+    )
+    expected.writeImmutableBuffer(relayed.content)
+    let written = framing.octets(
+        of: relayed,
+        date: nil,
+        via: "1.1 here",
+        cacheStatus: "here",
+        content: relayed.content
+    )
+    require(written == expected, "\(String(buffer: expected)) becomes \(String(buffer: written))")
+}
 
 /// Heads are no larger, and interim responses no more, than the limits have it.
 private func checkLimits<Head>(

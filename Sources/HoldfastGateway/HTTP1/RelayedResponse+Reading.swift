@@ -1,0 +1,150 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import NIOCore
+
+extension RelayedResponse {
+    /// Octets of content up to which it is written together with the head.
+    static let shortContent = 4 << 10
+
+    /// Makes one of what has come of an answer to GET; `nil` where that is anything else than the whole of the plainest: with content of a stated length, a `Cache-Control` by which nobody
+    /// stores it, and nothing that has to be changed but by leaving out lines. ``ResponseDecoder`` takes it then, which knows all the others, and says what is wrong with those that are refused.
+    init?(_ octets: ByteBuffer, limits: MessageLimits) {
+        var reading = Reading()
+        let headLength = octets.withUnsafeReadableBytes { octets -> Int? in
+            guard let length = HeadEnd.length(of: octets), length <= min(limits.startLine, limits.fieldBlock, 0xFFFF),
+                reading.read(octets.part(0..<(length - 2)), count: limits.fieldCount),
+                reading.length == Int64(octets.count - length)
+            else { return nil }
+            return length
+        }
+        guard let headLength else { return nil }
+        self.init(
+            octets: octets,
+            status: reading.status,
+            runs: reading.runs,
+            headLength: headLength,
+            hasDate: reading.hasDate,
+            isKeptAlive: !reading.connection.closes
+        )
+    }
+
+    /// What is found on the way through a head's lines.
+    private struct Reading {
+        var status = 0
+        var length: Int64?
+        var hasDate = false
+        var connection = ConnectionOptions()
+        var runs = SIMD8<UInt16>()
+        private var runCount = 0
+        private var isUnstorable: Bool?
+
+        /// - Parameter lines: each with its end.
+        /// - Returns: whether they are all of the kind that passes, and nothing is missing.
+        mutating func read(_ lines: UnsafeRawBufferPointer, count limit: Int) -> Bool {
+            var (start, count) = (0, 0)
+            while start < lines.count {
+                guard let end = lines.firstIndex(of: .lineFeed, from: start), end > start,
+                    lines[end - 1] == .carriageReturn
+                else { return false }
+                let line = lines.part(start..<(end - 1))
+                guard let passes = count == 0 ? readStatusLine(line) : readField(line),
+                    !passes || add(start..<(end + 1))
+                else { return false }
+                start = end + 1
+                count += 1
+            }
+            return count <= limit && isUnstorable == true && !connection.namesFields
+        }
+
+        /// - Returns: whether there was room for it.
+        private mutating func add(_ line: Range<Int>) -> Bool {
+            if runCount > 0, runs[2 * runCount - 1] == UInt16(line.lowerBound) {
+                runs[2 * runCount - 1] = UInt16(line.upperBound)
+                return true
+            }
+            guard runCount < 4 else { return false }
+            runs[2 * runCount] = UInt16(line.lowerBound)
+            runs[2 * runCount + 1] = UInt16(line.upperBound)
+            runCount += 1
+            return true
+        }
+
+        /// - Returns: `nil` where it is not one of a final answer with content and a phrase of ASCII.
+        private mutating func readStatusLine(_ line: UnsafeRawBufferPointer) -> Bool? {
+            guard line.count > 13, line.starts(with: "HTTP/1.1 ".utf8), line.part(9..<12).allSatisfy(\.isDigit),
+                line[12] == .space, line.part(13..<line.count).allSatisfy({ $0 >= 0x20 && $0 < 0x7F })
+            else { return nil }
+            status = line.part(9..<12).reduce(0) { $0 * 10 + Int($1 &- 0x30) }
+            switch status {
+            case 204, 206, 304: return nil
+            case 200..<600: return true
+            default: return nil
+            }
+        }
+
+        /// - Returns: whether it passes; `nil` where it is none that this is made for, or would not be written as it stands.
+        private mutating func readField(_ line: UnsafeRawBufferPointer) -> Bool? {
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":"), from: 0), colon + 2 < line.count,
+                line[colon + 1] == .space, !line[colon + 2].isWhitespace, !line[line.count - 1].isWhitespace,
+                let name = FieldNameTable.name(line.part(0..<colon))?.canonicalName
+            else { return nil }
+            let value = line.part((colon + 2)..<line.count)
+            guard value.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else { return nil }
+            switch name.utf8.count {
+            case 4 where name == "date":
+                hasDate = true
+            case 10 where name == "connection":
+                value.withMemoryRebound(to: UInt8.self) { connection.add($0) }
+                return false
+            case 10 where name == "keep-alive":
+                return false
+            case 12 where name == "cache-status":
+                return nil
+            case 13 where name == "cache-control":
+                guard isUnstorable == nil else { return nil }
+                isUnstorable = value.withMemoryRebound(to: UInt8.self) {
+                    CachePolicy.forbidsStoring(cacheControl: $0)
+                }
+            case 14 where name == "content-length":
+                guard length == nil, let stated = value.withMemoryRebound(to: UInt8.self, { Framing.length($0) })
+                else { return nil }
+                length = stated
+                return false
+            case 14... where name.utf8.suffix(14).elementsEqual(CachePolicy.targetedSuffix.utf8):
+                return nil
+            default:
+                if CachePolicy.isHopByHop(name) { return nil }
+            }
+            return true
+        }
+    }
+}
+
+extension AnswerFraming {
+    /// All of an answer that passes as it came, as far as it is written in one piece.
+    ///
+    /// - Parameters:
+    ///   - date: `nil` where it has one.
+    ///   - content: the content where that is short, `nil` where it is written behind this.
+    func octets(
+        of response: RelayedResponse,
+        date: String?,
+        via: String,
+        cacheStatus: String,
+        content: ByteBuffer?
+    ) -> ByteBuffer {
+        .head(reserving: response.headLength + 512 + (content?.readableBytes ?? 0)) { octets in
+            response.octets.withUnsafeReadableBytes { message in
+                for run in 0..<4 where response.runs[2 * run + 1] > 0 {
+                    octets.writeLines(message.part(Int(response.runs[2 * run])..<Int(response.runs[2 * run + 1])))
+                }
+            }
+            if let date { octets.writeField("Date", date) }
+            octets.writeField("Via", via)
+            octets.writeField("Cache-Status", cacheStatus)
+            writeEnd(&octets)
+            content?.withUnsafeReadableBytes { octets.writeLines($0) }
+        }
+    }
+}
