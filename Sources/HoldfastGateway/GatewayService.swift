@@ -5,7 +5,7 @@ import Logging
 import NIOCore
 
 /// Answers requests, whatever protocol they came by: makes the cache's request of a client's, and the client's answer of the cache's.
-struct GatewayService: Sendable {
+final class GatewayService: Sendable {
     let live: LiveConfiguration
     let engine: CacheEngine
     let clock: any WallClock
@@ -87,10 +87,17 @@ struct GatewayService: Sendable {
     }
 
     /// A request without content, ready for the cache; `nil` where it is refused, or the settings change in this moment: ``answer(_:from:content:prepared:to:)`` says why.
-    func prepare(_ head: RequestHead, from client: GatewayClient, _ sink: some ResponseSink) -> PreparedRequest? {
+    ///
+    /// - Parameter known: what was made of the last request with the same fields; what is made of this one takes its place.
+    func prepare(
+        _ head: RequestHead,
+        from client: GatewayClient,
+        _ sink: some ResponseSink,
+        like known: inout KnownRequest?
+    ) -> PreparedRequest? {
         // Before the configuration, so that nothing that was made under an earlier one passes for the present one's.
         let version = engine.settingsVersion
-        guard !head.hasContent, let request = try? cacheRequest(head, live.current, from: client, sink),
+        guard !head.hasContent, let request = try? cacheRequest(head, live.current, from: client, sink, like: &known),
             let prepared = engine.prepare(request), prepared.settingsVersion == version
         else { return nil }
         return prepared
@@ -100,8 +107,7 @@ struct GatewayService: Sendable {
     ///
     /// It waits for nobody: an event loop may call it.
     func residentAnswer(_ prepared: PreparedRequest, for client: GatewayClient) -> ResidentAnswering {
-        let method = prepared.request.head.method
-        guard method == .get || method == .head else { return .none }
+        guard prepared.method == .get || prepared.method == .head else { return .none }
         switch engine.residentSearch(for: prepared) {
         case .hit(let hit): return .answer(residentAnswer(hit, for: client))
         case .unknown(let lookup): return .unknown(lookup)

@@ -426,7 +426,7 @@ private final class CallbackOrigin: CallbackTransport {
         let response = RelayedResponse(
             octets: octets,
             status: status,
-            runs: SIMD8(),
+            runs: RelayedResponse.Runs(),
             headLength: octets.readableBytes,
             hasDate: false,
             isKeptAlive: true

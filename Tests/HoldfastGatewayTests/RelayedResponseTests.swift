@@ -119,17 +119,9 @@ import Testing
     private static func framings(_ status: HTTPResponse.Status, _ length: Int64) -> [AnswerFraming] {
         [(0, false), (0, true), (1, false), (1, true)].map { minorVersion, isKeptAlive in
             AnswerFraming(
-                status,
-                to: RequestHead(
-                    method: .get,
-                    target: "/",
-                    authority: "a.example",
-                    minorVersion: minorVersion,
-                    fields: [:],
-                    framing: .none,
-                    isKeptAlive: isKeptAlive,
-                    expectsContinue: false
-                ),
+                status.code,
+                to: .get,
+                minorVersion: minorVersion,
                 length: length,
                 isKeptAlive: isKeptAlive
             )

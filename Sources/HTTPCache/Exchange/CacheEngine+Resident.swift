@@ -56,7 +56,7 @@ extension CacheEngine {
     }
 
     private func recorded(_ hit: ResidentHit, _ prepared: PreparedRequest) -> ResidentHit {
-        record(hit.response.head.status.code, prepared.request.head.method) { hit.response.outcome.cacheStatus() }
+        record(hit.response.head.status.code, prepared.method) { hit.response.outcome.cacheStatus() }
         return hit
     }
 

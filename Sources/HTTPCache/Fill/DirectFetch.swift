@@ -48,23 +48,21 @@ package final class DirectFetch: Sendable {
     }
 
     fileprivate func begin(by transport: any CallbackTransport, mayRelay: Bool, _ inTurn: @escaping InTurn) {
-        var sending = fill.sending(prepared.sending(), for: prepared.request)
+        var sending = prepared.sending()
         sending.headTimeout = prepared.hardTimeout(engine.options)
         sending.mayBeRelayed = mayRelay && prepared.rules == nil && prepared.policy.isTargetedBySuffix
-        let head = sending.head
-        let call = transport.begin(sending) { result in inTurn { self.received(result, to: head) } }
+        let call = transport.begin(sending) { result in inTurn { self.received(result) } }
         guard let call else { return goOn(from: .entered) }
         fill.isCarried(by: call)
     }
 
-    /// - Parameter sent: the head of what was sent.
-    private func received(_ result: Result<TransportAnswer, any Error>, to sent: HTTPRequest) {
+    private func received(_ result: Result<TransportAnswer, any Error>) {
         switch result {
         case .success(.relayed(let response)):
             let status = HTTPResponse.Status(code: response.status)
             _ = answered(status)
             guard endUnstored(status) else { return }
-            engine.recordFetched(status, to: prepared.request.head.method)
+            engine.recordFetched(status, to: .get)
             completion(.relayed(response))
         case .success(.response(let response)):
             let responseTime = answered(response.head.status)
@@ -82,7 +80,7 @@ package final class DirectFetch: Sendable {
                 )
             )
         case .failure(let error):
-            let error = prepared.request.secrets?.redacted(error, of: sent) ?? error
+            let error = prepared.request.secrets?.redacted(error, of: prepared.sending().head) ?? error
             if !fill.isCancelled || error.isSilence {
                 engine.note(error, of: origin, for: prepared, isProbed: prepared.request.isReplayable)
             }
@@ -180,6 +178,7 @@ extension CacheEngine {
     ///   - start: before the lookup that found nothing.
     ///   - mayRelay: whether an answer that nobody may store may be handed over as it came.
     ///   - inTurn: does what is to be done with the answer, so that what the loop has to do for others is not kept waiting by many of them.
+    ///   - prepared: its ``CacheRequest/onInformational`` is called as long as the fetch is under way, whether or not it was abandoned: its caller drops what comes then.
     ///   - completion: called once on this loop, unless the fetch is abandoned before; maybe before this returns.
     /// - Returns: `nil` where there is more to it than that. Then nothing has been done: ``respond(to:)`` is to be asked.
     package func fetchDirectly(
@@ -190,7 +189,7 @@ extension CacheEngine {
         _ completion: @escaping @Sendable (DirectFetch.Outcome) -> Void
     ) -> DirectFetch? {
         guard let callbackTransport, mayAnswerAtOnce(prepared), let key = prepared.key, !isTraced,
-            prepared.request.head.method == .get, prepared.request.isCollapsible, !prepared.request.isProbe
+            prepared.method == .get, prepared.request.isCollapsible, !prepared.request.isProbe
         else { return nil }
         let origin = Origin(prepared.target)
         guard !prepared.mayOnlyUseStored(mode: prepared.mode), !origins.isAway(origin), origins.enterIfFree(origin)

@@ -1,12 +1,14 @@
 package import NIOCore
 
 /// A whole response that goes to its caller as its octets came: no cache may store it, and nobody asks what its fields are.
-package struct RelayedResponse: Sendable {
+///
+/// A class: it is handed on from one to the next.
+package final class RelayedResponse: Sendable {
     /// The message, in HTTP/1.1.
     package let octets: ByteBuffer
     package let status: Int
-    /// Where the lines that pass begin and end, in octets behind the message's first: up to four runs of them, of which the rest are empty.
-    package let runs: SIMD8<UInt16>
+    /// The lines that pass.
+    package let runs: Runs
     /// Octets in the head.
     package let headLength: Int
     package let hasDate: Bool
@@ -16,7 +18,7 @@ package struct RelayedResponse: Sendable {
     package init(
         octets: ByteBuffer,
         status: Int,
-        runs: SIMD8<UInt16>,
+        runs: Runs,
         headLength: Int,
         hasDate: Bool,
         isKeptAlive: Bool
@@ -27,6 +29,42 @@ package struct RelayedResponse: Sendable {
         self.headLength = headLength
         self.hasDate = hasDate
         self.isKeptAlive = isKeptAlive
+    }
+
+    /// Parts of a head, without an allocation: at most four, each behind the one before it, in octets behind the message's first.
+    package struct Runs: Sendable {
+        /// Where each begins and ends, in 16 bits.
+        private var (low, high): (UInt64, UInt64) = (0, 0)
+        package private(set) var count = 0
+
+        package init() {}
+
+        package subscript(_ index: Int) -> Range<Int> {
+            let bounds = (index < 2 ? low : high) >> (UInt64(index & 1) * 32)
+            return Int(bounds & 0xFFFF)..<Int(bounds >> 16 & 0xFFFF)
+        }
+
+        /// Adds octets behind those that are there.
+        ///
+        /// - Parameter run: up to 65,535.
+        /// - Returns: `false` where there is no room for them.
+        package mutating func append(_ run: Range<Int>) -> Bool {
+            if count > 0, self[count - 1].upperBound == run.lowerBound {
+                set(count - 1, self[count - 1].lowerBound..<run.upperBound)
+                return true
+            }
+            guard count < 4 else { return false }
+            set(count, run)
+            count += 1
+            return true
+        }
+
+        private mutating func set(_ index: Int, _ run: Range<Int>) {
+            let shift = UInt64(index & 1) * 32
+            let bounds = (UInt64(run.lowerBound) | UInt64(run.upperBound) << 16) << shift
+            let others = ~(UInt64(0xFFFF_FFFF) << shift)
+            if index < 2 { low = low & others | bounds } else { high = high & others | bounds }
+        }
     }
 
     /// The octets behind the head.

@@ -9,6 +9,8 @@ package final class PreparedRequest: Sendable {
     private let original: CacheRequest?
     /// As it is looked up and sent. The fields that rules set towards the origin are not in it: they are added when it is sent (``PreparedRequest/sending(_:)``).
     package let request: CacheRequest
+    /// Its method, which the head says anew each time it is asked.
+    package let method: HTTPRequest.Method
     /// What holds for it; `nil` without rules.
     package let rules: RequestRules?
     /// The target as it came.
@@ -23,12 +25,15 @@ package final class PreparedRequest: Sendable {
     let hasCredentialFields: Bool
     /// The engine's policy with what the rules say in place of responses' fields.
     package let policy: CachePolicy
-    /// The head as variants are selected by it: credentials replaced by their HMACs.
-    package let selecting: HTTPRequest
+    /// The head as variants are selected by it, where that is another than the request's.
+    private let selectingHead: HTTPRequest?
     /// How much of the network may be used.
     package let mode: OfflineMode
     /// ``CacheEngine/settingsVersion`` before all this was decided.
     package let settingsVersion: UInt64
+
+    /// The head as variants are selected by it: credentials replaced by their HMACs.
+    package var selecting: HTTPRequest { selectingHead ?? request.head }
 
     /// The target that is sent.
     package var target: TargetURI { rewritten?.sent ?? presentedTarget }
@@ -110,6 +115,7 @@ package final class PreparedRequest: Sendable {
     private init(_ other: PreparedRequest, request: CacheRequest, original: CacheRequest?) {
         self.original = original
         self.request = request
+        method = other.method
         rules = other.rules
         presentedTarget = other.presentedTarget
         rewritten = other.rewritten
@@ -117,42 +123,60 @@ package final class PreparedRequest: Sendable {
         isPerPrincipal = other.isPerPrincipal
         hasCredentialFields = CredentialPartition.hasCredentials(request.head.headerFields)
         policy = other.policy
-        selecting = other.selecting
+        selectingHead = other.selectingHead
         mode = other.mode
         settingsVersion = other.settingsVersion
     }
 
     /// - Parameter engine: whose rules, partitions, policy and mode count.
-    fileprivate init?(_ presented: CacheRequest, _ engine: CacheEngine) {
-        settingsVersion = engine.settingsVersion
-        guard let presentedTarget = presented.target ?? TargetURI(request: presented.head) else { return nil }
-        self.presentedTarget = presentedTarget
-        let secrets = presented.secrets
-        let withheld = secrets?.withheld(from: presentedTarget).target
-        guard let rules = engine.rules(for: presented) else {
-            original = nil
-            request = presented
-            rules = nil
-            rewritten = withheld.map { (presentedTarget, $0) }
-            isPerPrincipal = false
-            hasCredentialFields = CredentialPartition.hasCredentials(presented.head.headerFields)
-            policy = engine.policy
-            mode = engine.mode
-            guard presented.storage != .never, presented.isKeyed else {
-                key = nil
-                selecting = presented.head
-                return
-            }
-            let target = withheld ?? presentedTarget
-            if !hasCredentialFields, secrets == nil, presented.principal == nil {
-                key = CacheKey(method: presented.head.method, target: target, content: presented.keyContent)
-                selecting = presented.head
-            } else {
-                key = engine.partitions.key(for: presented, target: target)
-                selecting = engine.partitions.selecting(presented.head, secrets: secrets)
-            }
-            return
+    fileprivate static func of(_ presented: consuming CacheRequest, _ engine: CacheEngine) -> PreparedRequest? {
+        // Before all that is decided.
+        let version = engine.settingsVersion
+        guard let target = presented.target ?? TargetURI(request: presented.head) else { return nil }
+        if let rules = engine.rules(for: presented) {
+            return PreparedRequest(presented, target, under: rules, engine, version)
         }
+        return PreparedRequest(presented, target, engine, version)
+    }
+
+    /// Without rules.
+    private init(_ request: CacheRequest, _ target: TargetURI, _ engine: CacheEngine, _ version: UInt64) {
+        settingsVersion = version
+        presentedTarget = target
+        self.request = request
+        method = self.request.head.method
+        original = nil
+        rules = nil
+        let secrets = self.request.secrets
+        let withheld = secrets?.withheld(from: target).target
+        rewritten = withheld.map { (target, $0) }
+        isPerPrincipal = false
+        hasCredentialFields = CredentialPartition.hasCredentials(self.request.head.headerFields)
+        policy = engine.policy
+        mode = engine.mode
+        if self.request.storage == .never || !self.request.isKeyed {
+            key = nil
+            selectingHead = nil
+        } else if !hasCredentialFields, secrets == nil, self.request.principal == nil {
+            key = CacheKey(method: method, target: target, content: self.request.keyContent)
+            selectingHead = nil
+        } else {
+            key = engine.partitions.key(for: self.request, target: withheld ?? target)
+            selectingHead = engine.partitions.selecting(self.request.head, secrets: secrets)
+        }
+    }
+
+    private init(
+        _ presented: CacheRequest,
+        _ presentedTarget: TargetURI,
+        under rules: RequestRules,
+        _ engine: CacheEngine,
+        _ version: UInt64
+    ) {
+        settingsVersion = version
+        self.presentedTarget = presentedTarget
+        method = presented.head.method
+        let secrets = presented.secrets
         let settings = rules.settings
         let target = presentedTarget.rewritten(dropping: rules.dropped, sorting: settings.target.sortsParameters)
         let keyedTarget = (secrets?.withheld(from: target).target ?? target).ignoring(rules.ignored)
@@ -172,19 +196,19 @@ package final class PreparedRequest: Sendable {
         if principal != nil { policy.kind = .private }
         self.policy = policy
         guard request.storage != .never, request.isKeyed, !settings.isBypassed,
-            settings.admits(request.head.method)
+            settings.admits(method)
         else {
             key = nil
-            selecting = request.head
+            selectingHead = nil
             return
         }
         key = CacheKey(
             partition: principal ?? engine.partitions.partition(of: request, ignoring: settings.ignoredFields),
-            method: request.head.method,
+            method: method,
             target: keyedTarget,
             content: request.keyContent
         )
-        selecting = engine.partitions.selecting(
+        selectingHead = engine.partitions.selecting(
             request.head,
             principal: isPerPrincipal ? settings.principal?.field : nil,
             secrets: secrets
@@ -242,7 +266,7 @@ extension CacheEngine {
     /// What a request is after its rules; `nil` where it names no `http` or `https` target.
     ///
     /// The one place where rules change a request: exchanges, keys, invalidation and those that explain them go through it.
-    package func prepare(_ request: CacheRequest) -> PreparedRequest? { PreparedRequest(request, self) }
+    package func prepare(_ request: consuming CacheRequest) -> PreparedRequest? { PreparedRequest.of(request, self) }
 
     /// What holds for a request: what the rules say, with its own settings over it; `nil` without either.
     func rules(for request: CacheRequest) -> RequestRules? {

@@ -44,6 +44,8 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
     /// The present exchange, as long as it needs no task.
     private var direct: DirectFetch?
     private var request: RequestHead?
+    /// What was made of the last request, for the next if that has the same fields.
+    private var known: GatewayService.KnownRequest?
     /// How the present answer's content is delimited; `nil` until it begins.
     private var framing: AnswerFraming?
     private var content: EventLoopPromise<ByteBuffer?>?
@@ -57,6 +59,8 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
     private var isFlushScheduled = false
     /// The channel hands over what it has read: what is written is flushed when that is done.
     private var isReading = false
+    /// The channel was asked for octets, and has brought none since.
+    private var isReadWanted = false
     private var isProceeding = false
     private var mustProceed = false
     /// The connection ends when what is written has been taken.
@@ -106,6 +110,7 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         isReading = true
+        isReadWanted = false
         perform(machine.received(unwrapInboundIn(data)))
     }
 
@@ -177,12 +182,12 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
                 // One deadline for all of it: what nobody wants is worth no more.
                 wait(for: .content)
             }
-            context?.read()
+            read()
         case .begin(let head):
             begin(head)
         case .sayContinue:
             writeAndFlush(Self.continueHead)
-            context?.read()
+            read()
         case .content(let octets):
             stopWaiting()
             content.take()?.succeed(octets)
@@ -281,7 +286,14 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
 
     /// Takes what comes next already while this request is answered, one piece of it: the system is then not told to watch the connection less, and a moment later more. It is
     /// also how a client that goes away is noticed.
-    private func readAhead() { context?.read() }
+    private func readAhead() { read() }
+
+    /// Asks the channel for octets, once until it has brought some.
+    private func read() {
+        guard !isReadWanted else { return }
+        isReadWanted = true
+        context?.read()
+    }
 
     private func begin(_ head: RequestHead) {
         guard let context else { return }
@@ -292,9 +304,12 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
         let link = ExchangeLink(handler: self, number: number, eventLoop: context.eventLoop, executor: executor)
         let service = service
         let client = client
-        let prepared = service.prepare(head, from: client, link)
+        if !machine.isHeadRepeated { known = nil }
+        let prepared = service.prepare(head, from: client, link, like: &known)
         let search = prepared.map { service.residentAnswer($0, for: client) }
         if case .answer(let answer)? = search { return self.answer(with: answer, isResident: true) }
+        // The channel reads into the same octets again where nobody holds them.
+        present = nil
         if !head.hasContent { readAhead() }
         switch (search, prepared) {
         case (.unknown(let lookup), let prepared?):
@@ -399,7 +414,7 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
             self.wait(for: .closing)
         }
         context.close(mode: .output, promise: shut)
-        context.read()
+        read()
     }
 
     // MARK: The exchange's doings, by way of its link
@@ -446,13 +461,7 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
 
     /// Writes a whole answer as it came.
     private func relay(_ response: RelayedResponse) {
-        let framing = AnswerFraming(
-            HTTPResponse.Status(code: response.status),
-            to: request,
-            length: Int64(response.contentLength),
-            isKeptAlive: machine.isKeptAlive
-        )
-        self.framing = framing
+        let framing = begin(response.status, length: Int64(response.contentLength))
         let content = response.content
         let isShort = content.readableBytes <= RelayedResponse.shortContent
         put(service.octets(of: response, for: client, framing, content: isShort ? content : nil))
@@ -471,9 +480,20 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
 
     /// The octets of the present answer's head.
     private func announce(_ head: AnswerHead, length: Int64?) -> ByteBuffer {
-        let framing = AnswerFraming(head.response.status, to: request, length: length, isKeptAlive: machine.isKeptAlive)
+        begin(head.response.status.code, length: length).octets(of: head)
+    }
+
+    /// How the present answer's content is delimited.
+    private func begin(_ code: Int, length: Int64?) -> AnswerFraming {
+        let framing = AnswerFraming(
+            code,
+            to: request?.method,
+            minorVersion: request?.minorVersion ?? 1,
+            length: length,
+            isKeptAlive: machine.isKeptAlive
+        )
         self.framing = framing
-        return framing.octets(of: head)
+        return framing
     }
 
     /// - Returns: when more may be written; `nil` at once.

@@ -66,6 +66,9 @@ struct ConnectionMachine {
         if case .idle = state { true } else { false }
     }
 
+    /// See ``RequestDecoder/isHeadRepeated``.
+    var isHeadRepeated: Bool { decoder.isHeadRepeated }
+
     /// Whether the answer is written and the rest of its request's content is still to come.
     var isDiscardingBehindAnswer: Bool {
         if case .exchange(let exchange) = state { exchange.isAnswered } else { false }

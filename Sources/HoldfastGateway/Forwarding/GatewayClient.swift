@@ -1,7 +1,7 @@
 import HTTPTypes
 
 /// Who asks on a connection.
-struct GatewayClient: Sendable {
+final class GatewayClient: Sendable {
     /// Its IP address, where it has one.
     let address: String?
     /// What origins are told of it, in the fields of RFC 7239 and of the time before: the client is told of in the clear, which is how this gateway is spoken to.

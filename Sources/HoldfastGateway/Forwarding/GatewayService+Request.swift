@@ -17,36 +17,77 @@ extension GatewayService {
         content: BodyStream?,
         _ sink: some ResponseSink
     ) async throws -> CacheRequest {
-        var request = try cacheRequest(head, inForce, from: client, sink)
+        var known: KnownRequest?
+        var request = try cacheRequest(head, inForce, from: client, sink, like: &known)
         request.body = try await body(of: request.head, content, inForce.configuration, sink)
         return request
     }
 
+    /// A request as it was made for the cache, for the next with the same fields from the same client.
+    struct KnownRequest {
+        fileprivate let inForce: ConfigurationInForce
+        fileprivate let route: Int
+        fileprivate let method: HTTPRequest.Method
+        fileprivate let request: CacheRequest
+    }
+
     /// The request without its content.
+    ///
+    /// - Parameter known: see ``prepare(_:from:_:like:)``.
     func cacheRequest(
         _ head: RequestHead,
         _ inForce: ConfigurationInForce,
         from client: GatewayClient,
-        _ sink: some ResponseSink
+        _ sink: some ResponseSink,
+        like known: inout KnownRequest?
     ) throws -> CacheRequest {
         guard head.target != "*" else { throw Refused(problem: .asterisk) }
-        var fields = try forwardedFields(head)
         let routes = inForce.configuration.routes
         guard let choice = routes.choose(authority: head.authority, target: head.target) else {
             throw Refused(problem: .noRoute(head.authority))
         }
+        var request: CacheRequest
+        if let known, known.inForce === inForce, known.route == choice.route, known.method == head.method {
+            request = known.request
+            request.head.path = choice.path
+        } else {
+            request = try cacheRequest(head, inForce, choice, from: client)
+            request.place = .shared(sink.executor)
+            known = KnownRequest(inForce: inForce, route: choice.route, method: head.method, request: request)
+        }
+        if routes.areAmbiguous, let target = TargetURI(request: request.head),
+            routes.endpoint(for: target) != routes.routes[choice.route].endpoint
+        {
+            throw Refused(problem: .misdirected(head.authority))
+        }
+        request.onInformational = { interim in
+            sink.inform(
+                HTTPResponse(status: interim.status, headerFields: ForwardedFields.ofResponse(interim.headerFields))
+            )
+        }
+        return request
+    }
+
+    private func cacheRequest(
+        _ head: RequestHead,
+        _ inForce: ConfigurationInForce,
+        _ choice: GatewayRoutes.Choice,
+        from client: GatewayClient
+    ) throws -> CacheRequest {
+        var fields = try forwardedFields(head)
         fields.append(inForce.via(minorVersion: head.minorVersion))
         ForwardedFields.appendClient(
             client,
             to: &fields,
             behind: inForce.configuration.isTrusted(client.address) ? head.fields : [:]
         )
+        let routes = inForce.configuration.routes
         let isPreserving = routes.routes[choice.route].preservesHost && head.authority != nil
         // A host that is not in the key must not be in the response either, as a link say: it is only told where it is keyed.
         if isPreserving, let authority = head.authority {
             fields.append(HTTPField(name: .xForwardedHost, value: authority))
         }
-        var request = CacheRequest(
+        return CacheRequest(
             head: HTTPRequest(
                 method: head.method,
                 scheme: routes.routes[choice.route].origin.scheme,
@@ -55,18 +96,6 @@ extension GatewayService {
                 headerFields: fields
             )
         )
-        if routes.areAmbiguous, let target = TargetURI(request: request.head),
-            routes.endpoint(for: target) != routes.routes[choice.route].endpoint
-        {
-            throw Refused(problem: .misdirected(head.authority))
-        }
-        request.place = .shared(sink.executor)
-        request.onInformational = { interim in
-            sink.inform(
-                HTTPResponse(status: interim.status, headerFields: ForwardedFields.ofResponse(interim.headerFields))
-            )
-        }
-        return request
     }
 
     /// The fields that pass; `Max-Forwards` counts down. RFC 9110 §7.6.2

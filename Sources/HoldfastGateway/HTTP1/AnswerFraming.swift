@@ -18,16 +18,18 @@ struct AnswerFraming {
     private let minorVersion: Int
 
     /// - Parameters:
-    ///   - request: what is answered; `nil` where no request could be made out.
+    ///   - code: the answer's status.
+    ///   - method: the request's; `nil` where no request could be made out.
+    ///   - minorVersion: the request's.
     ///   - length: octets of the content, where they are known.
     ///   - isKeptAlive: whether the connection may take another request.
-    init(_ status: HTTPResponse.Status, to request: RequestHead?, length: Int64?, isKeptAlive: Bool) {
-        minorVersion = request?.minorVersion ?? 1
+    init(_ code: Int, to method: HTTPRequest.Method?, minorVersion: Int, length: Int64?, isKeptAlive: Bool) {
+        self.minorVersion = minorVersion
         var passesLength = false
-        if request?.method == .head || status.code == 304 {
+        if method == .head || code == 304 {
             delimiting = .nothing
             passesLength = true
-        } else if status.code == 204 {
+        } else if code == 204 {
             delimiting = .nothing
         } else if let length {
             delimiting = .length(rest: length)

@@ -15,10 +15,12 @@ struct ConnectionOptions {
         }
     }
 
-    /// Without strings for the options: most messages have one or two.
+    /// Without strings or a list of the options: most messages have one or two.
     mutating func add(_ octets: UnsafeBufferPointer<UInt8>) {
-        for member in octets.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: true) {
-            let option = member.trimmingWhitespace()
+        var rest = octets[...]
+        while !rest.isEmpty {
+            let end = rest.firstIndex(of: UInt8(ascii: ",")) ?? rest.endIndex
+            let option = rest[..<end].trimmingWhitespace()
             if option.isToken("close") {
                 closes = true
             } else if option.isToken("keep-alive") {
@@ -26,6 +28,7 @@ struct ConnectionOptions {
             } else if !option.isEmpty {
                 namesFields = true
             }
+            rest = rest[end...].dropFirst()
         }
     }
 }

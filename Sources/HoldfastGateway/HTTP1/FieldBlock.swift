@@ -12,6 +12,9 @@ struct FieldBlock {
     private let tooLarge: MessageRefusal
     private var cutter = LineCutter()
 
+    /// Whether nothing of it was looked at.
+    private(set) var isEmpty = true
+
     /// - Parameters:
     ///   - limit: octets in all lines.
     ///   - count: lines.
@@ -23,6 +26,7 @@ struct FieldBlock {
 
     /// Reads on; answers whether the empty line that ends the block was reached.
     mutating func read(_ pending: inout ByteBuffer) throws(MessageRefusal) -> Bool {
+        isEmpty = false
         var length = 0
         let isComplete = try pending.withUnsafeReadableBytes { octets throws(MessageRefusal) in
             try read(octets, &length)

@@ -40,8 +40,10 @@ enum FieldNameTable {
         "User-Agent", "Vary", "Via", "X-Cache", "X-Forwarded-For", "X-Powered-By", "X-Request-ID", "X-Request-Id",
     ]
 
-    private static let entries: [Entry?] = {
-        var entries = [Entry?](repeating: nil, count: 256)
+    /// Not an array, whose references would be counted at each look. Safe: filled before anybody has it, never changed, and there to the end.
+    nonisolated(unsafe) private static let entries: UnsafePointer<Entry?> = {
+        let entries = UnsafeMutablePointer<Entry?>.allocate(capacity: 256)
+        entries.initialize(repeating: nil, count: 256)
         for text in common.flatMap({ [$0, $0.lowercased()] }) where text.utf8.count <= limit {
             guard let name = HTTPField.Name(text) else { continue }
             let octets = Packed(text.utf8)
@@ -49,14 +51,13 @@ enum FieldNameTable {
             while let entry = entries[place], entry.octets != octets { place = (place + 1) & 255 }
             entries[place] = Entry(octets: octets, name: name)
         }
-        return entries
+        return UnsafePointer(entries)
     }()
 
     /// - Returns: `nil` where the octets are no token. RFC 9110 §5.1
     static func name(_ octets: UnsafeRawBufferPointer) -> HTTPField.Name? {
         if octets.count <= limit {
             let packed = Packed(octets)
-            let entries = entries
             var place = packed.place
             while let entry = entries[place] {
                 if entry.octets == packed { return entry.name }

@@ -15,6 +15,13 @@ extension UnsafeRawBufferPointer {
         return UnsafeRawPointer(found) - base
     }
 
+    /// Whether the octets of another buffer are the same.
+    func isEqual(to other: UnsafeRawBufferPointer) -> Bool {
+        guard count == other.count else { return false }
+        guard let base = baseAddress, let otherBase = other.baseAddress else { return count == 0 }
+        return memcmp(base, otherBase, count) == 0
+    }
+
     /// Some of the octets, as a buffer of their own.
     func part(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self[range]) }
 }

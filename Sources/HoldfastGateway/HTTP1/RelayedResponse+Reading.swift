@@ -9,7 +9,7 @@ extension RelayedResponse {
 
     /// Makes one of what has come of an answer to GET; `nil` where that is anything else than the whole of the plainest: with content of a stated length, a `Cache-Control` by which nobody
     /// stores it, and nothing that has to be changed but by leaving out lines. ``ResponseDecoder`` takes it then, which knows all the others, and says what is wrong with those that are refused.
-    init?(_ octets: ByteBuffer, limits: MessageLimits) {
+    convenience init?(_ octets: ByteBuffer, limits: MessageLimits) {
         var reading = Reading()
         let headLength = octets.withUnsafeReadableBytes { octets -> Int? in
             guard let length = HeadEnd.length(of: octets), length <= min(limits.startLine, limits.fieldBlock, 0xFFFF),
@@ -35,8 +35,7 @@ extension RelayedResponse {
         var length: Int64?
         var hasDate = false
         var connection = ConnectionOptions()
-        var runs = SIMD8<UInt16>()
-        private var runCount = 0
+        var runs = Runs()
         private var isUnstorable: Bool?
 
         /// - Parameter lines: each with its end.
@@ -49,25 +48,12 @@ extension RelayedResponse {
                 else { return false }
                 let line = lines.part(start..<(end - 1))
                 guard let passes = count == 0 ? readStatusLine(line) : readField(line),
-                    !passes || add(start..<(end + 1))
+                    !passes || runs.append(start..<(end + 1))
                 else { return false }
                 start = end + 1
                 count += 1
             }
             return count <= limit && isUnstorable == true && !connection.namesFields
-        }
-
-        /// - Returns: whether there was room for it.
-        private mutating func add(_ line: Range<Int>) -> Bool {
-            if runCount > 0, runs[2 * runCount - 1] == UInt16(line.lowerBound) {
-                runs[2 * runCount - 1] = UInt16(line.upperBound)
-                return true
-            }
-            guard runCount < 4 else { return false }
-            runs[2 * runCount] = UInt16(line.lowerBound)
-            runs[2 * runCount + 1] = UInt16(line.upperBound)
-            runCount += 1
-            return true
         }
 
         /// - Returns: `nil` where it is not one of a final answer with content and a phrase of ASCII.
@@ -136,9 +122,7 @@ extension AnswerFraming {
     ) -> ByteBuffer {
         .head(reserving: response.headLength + 512 + (content?.readableBytes ?? 0)) { octets in
             response.octets.withUnsafeReadableBytes { message in
-                for run in 0..<4 where response.runs[2 * run + 1] > 0 {
-                    octets.writeLines(message.part(Int(response.runs[2 * run])..<Int(response.runs[2 * run + 1])))
-                }
+                for index in 0..<response.runs.count { octets.writeLines(message.part(response.runs[index])) }
             }
             if let date { octets.writeField("Date", date) }
             octets.writeField("Via", via)

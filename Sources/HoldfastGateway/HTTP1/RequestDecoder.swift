@@ -24,6 +24,10 @@ struct RequestDecoder {
 
     private var state = State.startLine(LineCutter(), isAfterEmptyLine: false)
     private var pending = ByteBuffer()
+    /// The fields of the last request.
+    private var known: KnownFields?
+    /// Whether the last head has the fields of the one before it, octet for octet, and was made of that: all but method and target are the same.
+    private(set) var isHeadRepeated = false
     private let limits: MessageLimits
 
     init(limits: MessageLimits = MessageLimits()) {
@@ -50,6 +54,12 @@ struct RequestDecoder {
     mutating func skipHead(_ head: ByteBuffer) {
         pending.moveReaderIndex(forwardBy: head.readableBytes)
         state = .startLine(LineCutter(), isAfterEmptyLine: false)
+        releaseDecoded()
+    }
+
+    /// Lets go of octets of which nothing is left: whoever brought them may take their room for the next.
+    private mutating func releaseDecoded() {
+        if pending.readableBytes == 0 { pending = ByteBuffer() }
     }
 
     /// Takes octets; decode them with ``next()``.
@@ -81,17 +91,27 @@ struct RequestDecoder {
                     guard !isAfterEmptyLine else { throw MessageRefusal(.startLine) }
                     state = .startLine(LineCutter(), isAfterEmptyLine: true)
                 } else {
+                    let line = try RequestLine(line)
+                    isHeadRepeated = false
+                    if let head = known?.head(line, in: &pending) {
+                        isHeadRepeated = true
+                        state = .end
+                        return .head(head)
+                    }
                     let tooLarge = MessageRefusal(.fieldsTooLarge, status: 431)
                     let block = FieldBlock(limit: limits.fieldBlock, count: limits.fieldCount, tooLarge: tooLarge)
-                    state = .fields(try RequestLine(line), block)
+                    state = .fields(line, block)
                 }
             case .fields(let line, var block):
                 // In one place only while it grows: what is held twice is copied.
                 state = .end
+                let (octets, isWhole) = (pending, block.isEmpty)
                 let isComplete = try block.read(&pending)
                 state = .fields(line, block)
                 guard isComplete else { return nil }
                 let head = try RequestHead(line, block.fields)
+                let length = octets.readableBytes - pending.readableBytes
+                known = isWhole ? KnownFields(octets, length: length, line, head) : nil
                 switch head.framing {
                 case .none, .untilClose, .length(0): state = .end
                 case .length(let length): state = .length(length)
@@ -113,6 +133,7 @@ struct RequestDecoder {
                 }
             case .end:
                 state = .startLine(LineCutter(), isAfterEmptyLine: false)
+                releaseDecoded()
                 return .end
             case .refused(let refusal):
                 throw refusal

@@ -17,6 +17,8 @@ final class OriginCall: TransportCall {
         var isCancelled = false
         /// Where it is under way.
         var connection: OriginConnection?
+        /// That one was kept from an exchange before: it may turn out dead, and the request is then sent once more where that is safe.
+        var isOnKept = false
         var upload: Task<Void, Never>?
     }
 
@@ -43,32 +45,24 @@ final class OriginCall: TransportCall {
 
     /// Begins on the calling event loop, and calls `completion` there, once.
     func begin(on eventLoop: any EventLoop, _ kept: OriginConnection?, _ completion: @escaping Completion) {
-        state.withLock { $0.completion = completion }
-        guard let kept else { return connect(on: eventLoop) }
-        send(on: kept) { failure in
-            guard failure.isUnsent || failure.isBeforeAnswer && self.message.isRepeatable,
-                failure.error.code == .connectionClosed
-            else { return self.fail(failure.error) }
-            self.transport.logger.debug(
-                "Kept connection was dead",
-                metadata: ["origin.authority": "\(self.message.endpoint)"]
-            )
-            self.connect(on: eventLoop)
+        state.withLock { state in
+            state.completion = completion
+            state.isOnKept = kept != nil
         }
+        if let kept { send(on: kept) } else { connect(on: eventLoop) }
     }
 
     private func connect(on eventLoop: any EventLoop) {
         guard !isCancelled else { return fail(CancellationError()) }
         transport.connect(to: message, on: eventLoop).whenComplete { result in
             switch result {
-            case .success(let connection): self.send(on: connection) { self.fail($0.error) }
+            case .success(let connection): self.send(on: connection)
             case .failure(let failure): self.fail((failure as? OriginFailure)?.error ?? failure)
             }
         }
     }
 
-    /// - Parameter onFailure: called where no head came, and the call was not cancelled.
-    private func send(on connection: OriginConnection, _ onFailure: @escaping (OriginFailure) -> Void) {
+    private func send(on connection: OriginConnection) {
         let isCancelled = state.withLock { state in
             if !state.isCancelled { state.connection = connection }
             return state.isCancelled
@@ -78,16 +72,9 @@ final class OriginCall: TransportCall {
             return fail(CancellationError())
         }
         do throws(OriginFailure) {
-            try connection.begin(number, message, onInterim: onInterim) { result in
-                switch result {
-                case .success(let answer): self.answered(answer, on: connection)
-                case .failure(let failure):
-                    self.stopUpload()
-                    if self.isCancelled { self.fail(CancellationError()) } else { onFailure(failure) }
-                }
-            }
+            try connection.begin(number, message, for: self)
         } catch {
-            return onFailure(error)
+            return failed(error)
         }
         guard let body = message.body else { return }
         // A task of its own: an origin may answer before it has read everything.
@@ -96,9 +83,26 @@ final class OriginCall: TransportCall {
         state.withLock { $0.upload = upload }
     }
 
-    private func answered(_ answer: OriginAnswer, on connection: OriginConnection) {
-        let (completion, upload) = state.withLock { ($0.completion.take(), $0.upload.take()) }
-        guard let completion else { return }
+    // MARK: What the connection says, on its event loop
+
+    func informed(_ interim: HTTPResponse) { onInterim?(interim) }
+
+    /// The head of the final response has come, or will not; said once by each connection that took the request.
+    func ended(_ result: Result<OriginAnswer, OriginFailure>) {
+        switch result {
+        case .success(let answer):
+            answered(answer)
+        case .failure(let failure):
+            state.withLock { $0.upload.take() }?.cancel()
+            if isCancelled { fail(CancellationError()) } else { failed(failure) }
+        }
+    }
+
+    private func answered(_ answer: OriginAnswer) {
+        let (completion, upload, connection) = state.withLock { state in
+            (state.completion.take(), state.upload.take(), state.connection)
+        }
+        guard let completion, let connection else { return }
         switch answer {
         case .relayed(let response):
             completion(.success(.relayed(response)))
@@ -111,12 +115,21 @@ final class OriginCall: TransportCall {
         }
     }
 
-    private func fail(_ error: any Error) {
-        state.withLock { $0.completion.take() }?(.failure(error))
+    /// No head came, and nobody has given up.
+    private func failed(_ failure: OriginFailure) {
+        let kept = state.withLock { state -> OriginConnection? in
+            defer { state.isOnKept = false }
+            return state.isOnKept ? state.connection : nil
+        }
+        guard let kept, failure.isUnsent || failure.isBeforeAnswer && message.isRepeatable,
+            failure.error.code == .connectionClosed
+        else { return fail(failure.error) }
+        transport.logger.debug("Kept connection was dead", metadata: ["origin.authority": "\(message.endpoint)"])
+        connect(on: kept.eventLoop)
     }
 
-    private func stopUpload() {
-        state.withLock { $0.upload.take() }?.cancel()
+    private func fail(_ error: any Error) {
+        state.withLock { $0.completion.take() }?(.failure(error))
     }
 
     private var isCancelled: Bool { state.withLock { $0.isCancelled } }

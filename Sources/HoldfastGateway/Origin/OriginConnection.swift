@@ -25,16 +25,11 @@ final class OriginConnection: Sendable {
         eventLoop = channel.eventLoop
     }
 
-    /// Sends a head. To be called on the event loop; see ``OriginConnectionHandler/begin(_:_:onInterim:_:)``.
+    /// Sends a head. To be called on the event loop; see ``OriginConnectionHandler/begin(_:_:for:)``.
     ///
     /// Content is not begun before this returns: where nothing was sent, nothing of it must have been read.
-    func begin(
-        _ number: UInt64,
-        _ request: OriginRequest,
-        onInterim: (@Sendable (HTTPResponse) -> Void)?,
-        _ completion: @escaping OriginConnectionHandler.Completion
-    ) throws(OriginFailure) {
-        try handler.value.begin(number, request, onInterim: onInterim, completion)
+    func begin(_ number: UInt64, _ request: OriginRequest, for call: OriginCall) throws(OriginFailure) {
+        try handler.value.begin(number, request, for: call)
     }
 
     /// Sends the content, as fast as the origin takes it.

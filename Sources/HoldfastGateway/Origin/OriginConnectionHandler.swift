@@ -11,18 +11,14 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Takes the head of the final response. Called once, on the event loop.
-    typealias Completion = (Result<OriginAnswer, OriginFailure>) -> Void
-
     /// A class: it changes with all that comes, and in its place. What a copy of the decoder holds as well would be copied when it grows.
     private final class Exchange {
         let number: UInt64
         var decoder: ResponseDecoder
-        /// `nil` when the head has been delivered.
-        var head: Completion?
+        /// Who waits for the head; `nil` when it has been delivered.
+        var caller: OriginCall?
         /// There while somebody waits for content.
         var piece: EventLoopPromise<OriginPiece>?
-        let onInterim: (@Sendable (HTTPResponse) -> Void)?
         var isUploaded: Bool
         var hasAnswerBegun = false
         var isKeptAlive = false
@@ -36,17 +32,10 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         /// What the next to ask is told.
         var failure: OriginFailure?
 
-        init(
-            _ number: UInt64,
-            _ request: OriginRequest,
-            limits: MessageLimits,
-            onInterim: (@Sendable (HTTPResponse) -> Void)?,
-            _ completion: @escaping Completion
-        ) {
+        init(_ number: UInt64, _ request: OriginRequest, limits: MessageLimits, for call: OriginCall) {
             self.number = number
             decoder = ResponseDecoder(method: request.method, limits: limits)
-            head = completion
-            self.onInterim = onInterim
+            caller = call
             isUploaded = request.body == nil
             headEnd = request.headEnd
             mayBeRelayed = request.mayBeRelayed
@@ -64,12 +53,14 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     private var writability: EventLoopPromise<Void>?
     private let round: LoopRound
     private var isUnflushed = false
+    /// The channel was asked for octets, and has brought none since.
+    private var isReadWanted = false
     private let deadline = Deadline()
     private let times: Times
     private var connectionError: (any Error)?
     private var isKept = false
     /// A head that is to be handed over when all else is done: who takes it may begin anything, the next exchange here too.
-    private var delivery: (completion: Completion, result: Result<OriginAnswer, OriginFailure>)?
+    private var delivery: (call: OriginCall, result: Result<OriginAnswer, OriginFailure>)?
     /// Set when the channel is closed, by whichever side.
     private var isClosed = false
 
@@ -120,6 +111,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
             return context.close(promise: nil)
         }
         let octets = unwrapInboundIn(data)
+        isReadWanted = false
         let isFirst = !exchange.hasAnswerBegun
         exchange.hasAnswerBegun = true
         if isFirst, exchange.mayBeRelayed,
@@ -133,11 +125,11 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
 
     /// The whole answer came at once, and nobody wants it otherwise than it came.
     private func relay(_ response: RelayedResponse, _ exchange: Exchange) {
-        let completion = exchange.head.take()
+        let call = exchange.caller.take()
         exchange.isKeptAlive = response.isKeptAlive
         // The connection is free before the answer is looked at.
         finish()
-        completion?(.success(.relayed(response)))
+        call?.ended(.success(.relayed(response)))
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -171,24 +163,19 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
 
     /// Sends a head, and takes the answer's.
     ///
-    /// - Throws: where nothing was sent; `completion` is not called then.
-    func begin(
-        _ number: UInt64,
-        _ request: OriginRequest,
-        onInterim: (@Sendable (HTTPResponse) -> Void)?,
-        _ completion: @escaping Completion
-    ) throws(OriginFailure) {
+    /// - Throws: where nothing was sent; ``OriginCall/ended(_:)`` is not called then.
+    func begin(_ number: UInt64, _ request: OriginRequest, for call: OriginCall) throws(OriginFailure) {
         isKept = false
         stopWaiting()
         guard let context, !isClosed, exchange == nil else {
             throw OriginFailure(error: hungUp(connectionError), isBeforeAnswer: true, isUnsent: true)
         }
-        exchange = Exchange(number, request, limits: configuration.messageLimits, onInterim: onInterim, completion)
+        exchange = Exchange(number, request, limits: configuration.messageLimits, for: call)
         wait(times.firstByte)
         context.write(wrapOutboundOut(request.head), promise: nil)
         isUnflushed = true
         round.flush(self)
-        context.read()
+        read()
     }
 
     func flush() {
@@ -202,7 +189,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         guard let context, !isClosed, exchange?.number == number, exchange?.failure == nil else {
             return eventLoop.makeFailedFuture(CancellationError())
         }
-        if exchange?.head != nil { wait(times.firstByte) }
+        if exchange?.caller != nil { wait(times.firstByte) }
         context.writeAndFlush(wrapOutboundOut(octets), promise: nil)
         guard !context.channel.isWritable, context.channel.isActive else { return eventLoop.makeSucceededVoidFuture() }
         if let writability { return writability.futureResult }
@@ -214,7 +201,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     func endUpload(_ end: ByteBuffer?, _ number: UInt64) {
         guard let context, !isClosed, exchange?.number == number else { return }
         exchange?.isUploaded = true
-        if exchange?.head != nil { wait(times.firstByte) }
+        if exchange?.caller != nil { wait(times.firstByte) }
         if let end { context.writeAndFlush(wrapOutboundOut(end), promise: nil) }
     }
 
@@ -244,7 +231,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
 
     /// The next octets of the content where they are there already; `nil` where ``next(_:)`` has to be asked.
     func nextAtOnce(_ number: UInt64) -> OriginPiece? {
-        guard let exchange, exchange.number == number, exchange.head == nil, exchange.piece == nil,
+        guard let exchange, exchange.number == number, exchange.caller == nil, exchange.piece == nil,
             exchange.failure == nil, let octets = exchange.ahead
         else { return nil }
         exchange.ahead = nil
@@ -269,12 +256,12 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
 
     private func deliver() {
         guard let delivery = delivery.take() else { return }
-        delivery.completion(delivery.result)
+        delivery.call.ended(delivery.result)
     }
 
     private func receive() {
         while isReceiving {
-            if exchange?.head == nil, let octets = exchange?.ahead {
+            if exchange?.caller == nil, let octets = exchange?.ahead {
                 guard let exchange, let promise = exchange.piece.take() else { return }
                 exchange.ahead = nil
                 stopWaiting()
@@ -284,7 +271,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
             do throws(MessageRefusal) {
                 switch try exchange?.decoder.next() {
                 case .interim(let interim):
-                    exchange?.onInterim?(interim)
+                    exchange?.caller?.informed(interim)
                     wait(times.firstByte)
                 case .head(let head):
                     stopWaiting()
@@ -292,11 +279,9 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
                     let hasContent = head.framing != .none && head.framing != .length(0)
                     // There is nothing to wait for: the connection is free before the head is looked at.
                     if !hasContent { _ = try exchange?.decoder.next() }
-                    guard let completion = exchange?.head.take() else { return }
+                    guard let call = exchange?.caller.take() else { return }
                     if !hasContent { finish() }
-                    delivery = (
-                        completion, .success(.message(head, whole: hasContent ? whole() : ByteBuffer()))
-                    )
+                    delivery = (call, .success(.message(head, whole: hasContent ? whole() : ByteBuffer())))
                 case .body(let octets):
                     exchange?.ahead = octets
                 case .end:
@@ -308,7 +293,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
                     promise.succeed(OriginPiece(octets: nil, isLast: true))
                 case nil:
                     if isClosed { return fail(hungUp(connectionError)) }
-                    if exchange?.head != nil || exchange?.piece != nil { context?.read() }
+                    if exchange?.caller != nil || exchange?.piece != nil { read() }
                     return
                 }
             } catch {
@@ -366,7 +351,14 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         }
         isKept = true
         deadline.set(.now() + times.idle, on: eventLoop)
-        context.read()
+        read()
+    }
+
+    /// Asks the channel for octets; once until it has brought some, where nothing stands between that takes octets for itself.
+    private func read() {
+        guard !isReadWanted || endpoint.isSecure else { return }
+        isReadWanted = true
+        context?.read()
     }
 
     private func fail(_ error: TransportError) {
@@ -374,7 +366,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         stopWaiting()
         let failure = OriginFailure(error: error, isBeforeAnswer: !exchange.hasAnswerBegun)
         exchange.failure = failure
-        if let completion = exchange.head.take() { delivery = (completion, .failure(failure)) }
+        if let call = exchange.caller.take() { delivery = (call, .failure(failure)) }
         exchange.piece.take()?.fail(failure)
         context?.close(promise: nil)
     }
@@ -406,7 +398,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
 
     private func wait(_ time: TimeAmount) {
         var end = NIODeadline.now() + time
-        if let exchange, exchange.head != nil, let headEnd = exchange.headEnd { end = min(end, headEnd) }
+        if let exchange, exchange.caller != nil, let headEnd = exchange.headEnd { end = min(end, headEnd) }
         deadline.set(end, on: eventLoop)
     }
 

@@ -37,10 +37,11 @@ struct OriginRequest: Sendable {
     /// Octets up to which content is read into memory before it is sent, so that it can be sent again.
     private static let repeatableLimit: Int64 = 64 << 10
 
+    /// No initialiser, which would take a copy of the request.
+    ///
     /// - Throws: ``TransportError`` (`invalidRequest`).
-    init(_ request: TransportRequest, routes: RoutesInUse.Shared?) throws {
-        headEnd = request.headTimeout.map { .now() + $0.timeAmount }
-        mayBeRelayed = request.mayBeRelayed && request.head.method == .get && request.body == nil
+    static func of(_ request: TransportRequest, routes: RoutesInUse.Shared?) throws -> OriginRequest {
+        let headEnd = request.headTimeout.map { .now() + $0.timeAmount }
         guard let target = request.target ?? TargetURI(request: request.head), let path = request.head.path,
             let authority = request.head.authority
         else {
@@ -50,6 +51,7 @@ struct OriginRequest: Sendable {
                     "A request for no http or https target cannot be sent. Give it a scheme, an authority and a path."
             )
         }
+        let endpoint: OriginEndpoint
         if let routes {
             guard let chosen = routes.endpoint(for: target) else {
                 throw TransportError(
@@ -64,7 +66,7 @@ struct OriginRequest: Sendable {
         let method = request.head.method
         let length = request.body?.length
         let hasContent = request.body != nil
-        head = .head { octets in
+        let head = ByteBuffer.head { octets in
             octets.writeRequestLine(method, path)
             octets.writeField("Host", authority)
             octets.writeFields(request.head.headerFields) { name in
@@ -86,11 +88,17 @@ struct OriginRequest: Sendable {
             }
             octets.writeEndOfHead()
         }
-        self.method = method
         let content = length == 0 ? nil : request.body
-        body = content
-        isChunked = content != nil && content?.length == nil
-        isRepeatable = method.isIdempotent && (content.map { ($0.length ?? .max) <= Self.repeatableLimit } ?? true)
+        return OriginRequest(
+            endpoint: endpoint,
+            method: method,
+            head: head,
+            body: content,
+            isChunked: content != nil && content?.length == nil,
+            isRepeatable: method.isIdempotent && (content.map { ($0.length ?? .max) <= Self.repeatableLimit } ?? true),
+            headEnd: headEnd,
+            mayBeRelayed: request.mayBeRelayed && method == .get && !hasContent
+        )
     }
 
     /// Reads content that is short into memory, so that it is still there where the request has to be sent again.

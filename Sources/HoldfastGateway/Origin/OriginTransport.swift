@@ -72,7 +72,7 @@ public final class OriginTransport: Transport {
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
         var request = request
         request.mayBeRelayed = false
-        var message = try OriginRequest(request, routes: routes(for: request.head))
+        var message = try OriginRequest.of(request, routes: routes(for: request.head))
         try await message.collectContent()
         let call = OriginCall(self, message, onInterim: request.onInformational)
         return try await withTaskCancellationHandler {
@@ -126,7 +126,7 @@ extension OriginTransport: CallbackTransport {
         _ completion: @escaping @Sendable (Result<TransportAnswer, any Error>) -> Void
     ) -> (any TransportCall)? {
         guard request.body == nil, let eventLoop = MultiThreadedEventLoopGroup.currentEventLoop,
-            let message = try? OriginRequest(request, routes: routes(for: request.head))
+            let message = try? OriginRequest.of(request, routes: routes(for: request.head))
         else { return nil }
         let kept: OriginConnection?
         switch pool.takeOwn(message.endpoint, of: eventLoop) {

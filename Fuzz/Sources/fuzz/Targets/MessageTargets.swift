@@ -127,7 +127,7 @@ private func checkRelayed(_ octets: [UInt8]) {
     if case .forbidden = storability {} else { require(false, "what is relayed may be stored") }
     head.response.headerFields = policy.forwardedResponseFields(of: head.response.headerFields)
     require(head.response.headerFields.contains(.date) == relayed.hasDate, "there is another 'Date'")
-    let framing = AnswerFraming(head.response.status, to: nil, length: length, isKeptAlive: true)
+    let framing = AnswerFraming(relayed.status, to: .get, minorVersion: 1, length: length, isKeptAlive: true)
     var expected = framing.octets(
         of: AnswerHead(response: head.response, via: "1.1 here", cacheStatus: "here", length: length)
     )
