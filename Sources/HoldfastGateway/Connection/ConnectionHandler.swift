@@ -54,8 +54,7 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
     private let deadline = Deadline()
     private var waiting: Waiting?
     private let writeDeadline = WriteDeadline()
-    /// Octets were written and not flushed.
-    private var isUnflushed = false
+    private let writer = SocketWriter()
     private var isFlushScheduled = false
     /// The channel hands over what it has read: what is written is flushed when that is done.
     private var isReading = false
@@ -89,6 +88,7 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        writer.open(context.channel)
         deadline.whenPassed { [unowned self] in if let waiting { passed(waiting) } }
         if context.channel.isActive { connected() }
     }
@@ -156,6 +156,7 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
         stopWaiting()
         deadline.release()
         writeDeadline.release()
+        writer.release()
         isHeldBack = false
         number += 1
         task?.cancel()
@@ -393,7 +394,7 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
     private func closeWhenTaken() {
         guard let context else { return }
         isClosing = true
-        isUnflushed = false
+        writer.flush(context)
         // Behind all the others.
         let taken = context.eventLoop.makePromise(of: Void.self)
         taken.futureResult.assumeIsolated().whenComplete { _ in self.context?.close(promise: nil) }
@@ -546,27 +547,29 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
     }
 
     private func writeAndFlush(_ octets: ByteBuffer) {
-        isUnflushed = false
-        context?.writeAndFlush(wrapOutboundOut(octets), promise: nil)
+        writer.put(octets)
+        flush()
     }
 
     private func put(_ octets: ByteBuffer) {
-        isUnflushed = true
-        context?.write(wrapOutboundOut(octets), promise: nil)
+        writer.put(octets)
+        // Else many answers in one round would wait for its end, and nobody see that the client does not take them.
+        if writer.pendingCount > Self.pendingLimit, let context { writer.flush(context) }
     }
+
+    /// Octets that wait for the end of the loop's round.
+    private static let pendingLimit = 64 << 10
 
     /// Flushes when the loop's present round is over: what comes until then goes with it, the end of the answer often.
     private func flushSoon() {
-        guard isUnflushed, !isReading, !isFlushScheduled else { return }
+        guard writer.pendingCount > 0, !isReading, !isFlushScheduled else { return }
         isFlushScheduled = true
         round.flush(self)
     }
 
     func flush() {
         isFlushScheduled = false
-        guard isUnflushed else { return }
-        isUnflushed = false
-        context?.flush()
+        if let context { writer.flush(context) }
     }
 
     // MARK: Deadlines

@@ -52,7 +52,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     private var exchange: Exchange?
     private var writability: EventLoopPromise<Void>?
     private let round: LoopRound
-    private var isUnflushed = false
+    private let writer = SocketWriter()
     /// The channel was asked for octets, and has brought none since.
     private var isReadWanted = false
     private let deadline = Deadline()
@@ -96,6 +96,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         connection = OriginConnection(handler: self, channel: context.channel)
+        writer.open(context.channel, isDirect: !endpoint.isSecure)
         deadline.whenPassed { [unowned self] in passed() }
     }
 
@@ -151,6 +152,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         guard !isClosed else { return }
         isClosed = true
         deadline.release()
+        writer.release()
         writability.take()?.fail(CancellationError())
         if isKept, let connection { pool.remove(connection, endpoint) }
         isKept = false
@@ -167,21 +169,18 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     func begin(_ number: UInt64, _ request: OriginRequest, for call: OriginCall) throws(OriginFailure) {
         isKept = false
         stopWaiting()
-        guard let context, !isClosed, exchange == nil else {
+        guard context != nil, !isClosed, exchange == nil else {
             throw OriginFailure(error: hungUp(connectionError), isBeforeAnswer: true, isUnsent: true)
         }
         exchange = Exchange(number, request, limits: configuration.messageLimits, for: call)
         wait(times.firstByte)
-        context.write(wrapOutboundOut(request.head), promise: nil)
-        isUnflushed = true
+        writer.put(request.head)
         round.flush(self)
         read()
     }
 
     func flush() {
-        guard isUnflushed else { return }
-        isUnflushed = false
-        context?.flush()
+        if let context { writer.flush(context) }
     }
 
     /// - Returns: when more can be taken.
@@ -190,7 +189,8 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
             return eventLoop.makeFailedFuture(CancellationError())
         }
         if exchange?.caller != nil { wait(times.firstByte) }
-        context.writeAndFlush(wrapOutboundOut(octets), promise: nil)
+        writer.put(octets)
+        writer.flush(context)
         guard !context.channel.isWritable, context.channel.isActive else { return eventLoop.makeSucceededVoidFuture() }
         if let writability { return writability.futureResult }
         let promise = eventLoop.makePromise(of: Void.self)
@@ -202,7 +202,9 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         guard let context, !isClosed, exchange?.number == number else { return }
         exchange?.isUploaded = true
         if exchange?.caller != nil { wait(times.firstByte) }
-        if let end { context.writeAndFlush(wrapOutboundOut(end), promise: nil) }
+        guard let end else { return }
+        writer.put(end)
+        writer.flush(context)
     }
 
     func uploadFailed(_ error: any Error, _ number: UInt64) {
