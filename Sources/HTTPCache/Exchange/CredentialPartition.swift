@@ -24,11 +24,13 @@ struct CredentialPartition: Sendable {
     static func isCredential(_ field: HTTPField) -> Bool { isCredential(field.name.canonicalName) }
 
     private static func isCredential(_ name: String) -> Bool {
-        // Asked of every field of every request; most of them are told by their first letter.
-        return initials.contains(name.utf8.first ?? 0) && credentialNames.contains(name)
+        // Asked of every field of every request; all but few are told by their first letter and their length.
+        return shapes.contains(shape(name)) && credentialNames.contains(name)
     }
 
-    private static let initials = [UInt8](Set(credentialNames.compactMap(\.utf8.first)))
+    private static let shapes = Set(credentialNames.map(shape)).sorted()
+
+    private static func shape(_ name: String) -> Int { name.utf8.count << 8 | Int(name.utf8.first ?? 0) }
 
     static func hasCredentials(_ fields: HTTPFields, ignoring ignored: Set<HTTPField.Name> = []) -> Bool {
         // By place: a loop over the fields themselves copies each.

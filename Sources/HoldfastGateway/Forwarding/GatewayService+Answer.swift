@@ -54,7 +54,7 @@ extension GatewayService {
             of: response,
             date: response.hasDate ? nil : HTTPDate.format(clock.now()),
             via: answering.inForce.via,
-            cacheStatus: told(.uriMiss, answering).cacheStatus(),
+            cacheStatus: answering.showsDetails ? Self.detailedMiss : Self.miss,
             content: content
         )
     }
@@ -113,7 +113,14 @@ extension GatewayService {
 
     /// What of an outcome the client is to know.
     private func told(_ outcome: CacheOutcome, _ answering: Answering) -> CacheOutcome {
-        guard !answering.showsDetails else { return outcome }
-        return CacheOutcome(isHit: outcome.isHit, forward: outcome.isHit ? nil : .miss)
+        answering.showsDetails ? outcome : Self.withoutDetails(outcome)
     }
+
+    private static func withoutDetails(_ outcome: CacheOutcome) -> CacheOutcome {
+        CacheOutcome(isHit: outcome.isHit, forward: outcome.isHit ? nil : .miss)
+    }
+
+    /// `Cache-Status` of what passes as it came, in full and without details.
+    private static let detailedMiss = CacheOutcome.uriMiss.cacheStatus()
+    private static let miss = withoutDetails(.uriMiss).cacheStatus()
 }

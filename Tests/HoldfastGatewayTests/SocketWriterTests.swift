@@ -1,0 +1,133 @@
+import HoldfastTesting
+import NIOCore
+import NIOPosix
+import Synchronization
+import Testing
+
+@testable import HoldfastGateway
+
+/// What is put arrives, all of it and in its order, whether the system takes it at once, a part of it, or nothing for a while.
+@Suite(.timeLimit(.minutes(1))) struct SocketWriterTests {
+    /// Mutants: what the system took of a piece is written again; what is put while the channel has some left goes before that; a second flush writes the first one's octets once more.
+    @Test(arguments: [true, false], 0..<3) func everythingArrivesInItsOrder(isDirect: Bool, seed: UInt64) async throws {
+        var random = SeededRandom(seed: seed)
+        var flushes: [[ByteBuffer]] = []
+        var expected: [UInt8] = []
+        // More than a socket takes at once, in flushes of few and of many pieces.
+        while expected.count < 1 << 20 {
+            var pieces: [ByteBuffer] = []
+            for _ in 0..<Int.random(in: 1...20, using: &random) {
+                let count =
+                    Int.random(in: 0..<4, using: &random) == 0 ? 60_000 : Int.random(in: 0...3_000, using: &random)
+                let octets = (0..<count).map { UInt8(truncatingIfNeeded: expected.count &+ $0 &* 31) }
+                expected += octets
+                pieces.append(ByteBuffer(bytes: octets))
+            }
+            flushes.append(pieces)
+        }
+        let sent = flushes
+        let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelOption(.socketOption(.so_sndbuf), value: 16 << 10)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(WritingHandler(sent, isDirect: isDirect))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = try #require(server.localAddress?.port)
+        try await RawClient.with(port: port) { client in
+            // It begins to write with the first octet; what the client does not read for a while is the system's and the channel's.
+            try await client.send("x")
+            let received = await client.readToEnd()
+            #expect(received.count == expected.count)
+            #expect(received == expected)
+        }
+        try await server.close()
+    }
+
+    /// Mutants: a signal in place of an error; the end of a connection that is found in writing is not passed on.
+    @Test func aConnectionThatIsGoneIsFoundByTheChannel() async throws {
+        let ended = Mutex(false)
+        let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelOption(.autoRead, value: false)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(
+                        EndlessHandler { ended.withLock { $0 = true } }
+                    )
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = try #require(server.localAddress?.port)
+        try await RawClient.with(port: port) { client in await client.reset() }
+        while !ended.withLock({ $0 }) {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+        try await server.close()
+    }
+}
+
+/// Writes some flushes of pieces, each when the loop comes round, and closes when all is taken.
+private final class WritingHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let flushes: [[ByteBuffer]]
+    private let isDirect: Bool
+    private let writer = SocketWriter()
+    private var next = 0
+
+    init(_ flushes: [[ByteBuffer]], isDirect: Bool) {
+        self.flushes = flushes
+        self.isDirect = isDirect
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) { writer.open(context.channel, isDirect: isDirect) }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) { step(context) }
+
+    private func step(_ context: ChannelHandlerContext) {
+        guard next < flushes.count else {
+            let taken = context.eventLoop.makePromise(of: Void.self)
+            taken.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
+            return context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: taken)
+        }
+        for piece in flushes[next] { writer.put(piece) }
+        next += 1
+        writer.flush(context)
+        writer.flush(context)
+        context.eventLoop.assumeIsolated().execute { self.step(context) }
+    }
+}
+
+/// Writes until the connection ends.
+private final class EndlessHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let writer = SocketWriter()
+    private let ended: () -> Void
+    private var isEnded = false
+
+    init(_ ended: @escaping () -> Void) { self.ended = ended }
+
+    func channelActive(context: ChannelHandlerContext) {
+        writer.open(context.channel)
+        step(context)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        isEnded = true
+        ended()
+    }
+
+    private func step(_ context: ChannelHandlerContext) {
+        guard !isEnded else { return }
+        // Not more than the channel takes, which would keep it all.
+        if context.channel.isWritable {
+            writer.put(ByteBuffer(string: "octets"))
+            writer.flush(context)
+        }
+        context.eventLoop.assumeIsolated().execute { self.step(context) }
+    }
+}
