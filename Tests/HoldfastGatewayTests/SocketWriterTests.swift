@@ -45,6 +45,27 @@ import Testing
         try await server.close()
     }
 
+    /// The channel has written the first of what it was left, and not the second. Mutant: what comes third goes out by itself then.
+    @Test func nothingOvertakesWhatTheChannelHasLeft() async throws {
+        let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelOption(.socketOption(.so_sndbuf), value: 16 << 10)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let holding = HoldingHandler()
+                    try channel.pipeline.syncOperations.addHandlers(holding, OvertakingHandler(holding))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = try #require(server.localAddress?.port)
+        try await RawClient.with(port: port) { client in
+            try await client.send("x")
+            let received = await client.readToEnd()
+            #expect(received.count == OvertakingHandler.large + 2)
+            #expect(received.suffix(2) == Array("23".utf8))
+        }
+        try await server.close()
+    }
+
     /// Mutants: a signal in place of an error; the end of a connection that is found in writing is not passed on.
     @Test func aConnectionThatIsGoneIsFoundByTheChannel() async throws {
         let ended = Mutex(false)
@@ -98,6 +119,65 @@ private final class WritingHandler: ChannelInboundHandler {
         writer.flush(context)
         writer.flush(context)
         context.eventLoop.assumeIsolated().execute { self.step(context) }
+    }
+}
+
+/// Holds what is written until it is told to let it go.
+private final class HoldingHandler: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+    private var held: [(octets: NIOAny, promise: EventLoopPromise<Void>?)] = []
+    private var context: ChannelHandlerContext?
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        held.append((data, promise))
+    }
+
+    func flush(context: ChannelHandlerContext) {}
+
+    /// - Returns: when the last of it is written.
+    func letGo(_ count: Int) -> EventLoopFuture<Void>? {
+        guard let context else { return nil }
+        var last: EventLoopFuture<Void>?
+        for (octets, promise) in held.prefix(count) {
+            context.writeAndFlush(octets, promise: promise)
+            last = promise?.futureResult
+        }
+        held.removeFirst(count)
+        return last
+    }
+
+    var count: Int { held.count }
+}
+
+/// Writes three times: more than the system takes, and twice a little.
+private final class OvertakingHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    static let large = 1 << 20
+
+    private let holding: HoldingHandler
+    private let writer = SocketWriter()
+
+    init(_ holding: HoldingHandler) { self.holding = holding }
+
+    func handlerAdded(context: ChannelHandlerContext) { writer.open(context.channel) }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        writer.put(ByteBuffer(repeating: UInt8(ascii: "1"), count: Self.large))
+        writer.flush(context)
+        writer.put(ByteBuffer(string: "2"))
+        writer.flush(context)
+        guard holding.count == 2 else { return context.close(promise: nil) }
+        holding.letGo(1)?.assumeIsolated().whenSuccess {
+            // Behind what else waits for the first.
+            context.eventLoop.assumeIsolated().execute {
+                self.writer.put(ByteBuffer(string: "3"))
+                self.writer.flush(context)
+                self.holding.letGo(self.holding.count)?.assumeIsolated().whenSuccess { context.close(promise: nil) }
+            }
+        }
     }
 }
 

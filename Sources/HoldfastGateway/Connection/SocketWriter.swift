@@ -23,8 +23,8 @@ final class SocketWriter {
     private var emptied: [ByteBuffer] = []
     /// Octets that were put and not flushed.
     private(set) var pendingCount = 0
-    /// The channel has not written all that it was given.
-    private var isBacklogged = false
+    /// Flushes that were handed to the channel, and that it has not written to their end.
+    private var backlog = 0
 
     /// - Parameter isDirect: whether what is put goes out as it is.
     func open(_ channel: any Channel, isDirect: Bool = true) {
@@ -53,7 +53,7 @@ final class SocketWriter {
         swap(&octets, &pending)
         let count = pendingCount
         pendingCount = 0
-        let taken = isBacklogged ? 0 : take(octets)
+        let taken = backlog > 0 ? 0 : take(octets)
         if taken < count { hand(octets, after: taken, to: context) }
         octets.removeAll(keepingCapacity: octets.count <= Self.pieceLimit)
         emptied = octets
@@ -82,9 +82,10 @@ final class SocketWriter {
 
     /// The rest is the channel's.
     private func hand(_ octets: [ByteBuffer], after taken: Int, to context: ChannelHandlerContext) {
-        isBacklogged = true
+        backlog += 1
         let written = context.eventLoop.makePromise(of: Void.self)
-        written.futureResult.assumeIsolated().whenSuccess { self.isBacklogged = false }
+        // Where it fails, the connection ends.
+        written.futureResult.assumeIsolated().whenSuccess { self.backlog -= 1 }
         var skipped = taken
         for (index, piece) in octets.enumerated() {
             var rest = piece
