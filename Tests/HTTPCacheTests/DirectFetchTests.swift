@@ -248,6 +248,22 @@ import Testing
         let targeted = DirectFixture(policy: CachePolicy(kind: .shared, targetedFields: ["Surrogate-Control"]))
         _ = try targeted.begin(Outcomes(), targeted.request(), mayRelay: true)
         #expect(!targeted.origin.mayBeRelayed(0))
+        var policy = CachePolicy(kind: .shared)
+        policy.overriding = IgnoringNoStore()
+        let overridden = DirectFixture(policy: policy)
+        _ = try overridden.begin(Outcomes(), overridden.request(), mayRelay: true)
+        #expect(!overridden.origin.mayBeRelayed(0))
+    }
+}
+
+/// An operator by whom `no-store` counts for nothing, without any rules.
+private final class IgnoringNoStore: PolicyOverriding {
+    var dependsOnContentType: Bool { false }
+
+    func overrides(forContentType contentType: String?) -> PolicyOverrides {
+        var overrides = PolicyOverrides()
+        overrides.ignoredDirectives = [.noStore]
+        return overrides
     }
 }
 

@@ -111,10 +111,10 @@ extension CacheEngine {
         tell(status, method, cacheStatus)
     }
 
-    /// An origin's answer to a request for which nothing is stored was passed on as it came.
-    func recordFetched(_ status: HTTPResponse.Status, to method: HTTPRequest.Method) {
+    /// An origin's answer to a GET for which nothing is stored was passed on as it came.
+    func recordRelayed(_ status: HTTPResponse.Status) {
         metrics.recordFetched()
-        tell(status.code, method) { CacheOutcome.uriMiss.cacheStatus() }
+        tell(status.code, .get) { CacheOutcome.uriMiss.cacheStatus() }
     }
 
     private func tell(_ status: Int, _ method: HTTPRequest.Method, _ cacheStatus: () -> String) {

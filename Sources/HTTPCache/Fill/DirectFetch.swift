@@ -50,7 +50,7 @@ package final class DirectFetch: Sendable {
     fileprivate func begin(by transport: any CallbackTransport, mayRelay: Bool, _ inTurn: @escaping InTurn) {
         var sending = prepared.sending()
         sending.headTimeout = prepared.hardTimeout(engine.options)
-        sending.mayBeRelayed = mayRelay && prepared.rules == nil && prepared.policy.isTargetedBySuffix
+        sending.mayBeRelayed = mayRelay && prepared.rules == nil && prepared.policy.obeysCacheControlAlone
         let call = transport.begin(sending) { result in inTurn { self.received(result) } }
         guard let call else { return goOn(from: .entered) }
         fill.isCarried(by: call)
@@ -60,9 +60,9 @@ package final class DirectFetch: Sendable {
         switch result {
         case .success(.relayed(let response)):
             let status = HTTPResponse.Status(code: response.status)
-            _ = answered(status)
+            answered(status)
             guard endUnstored(status) else { return }
-            engine.recordFetched(status, to: .get)
+            engine.recordRelayed(status)
             completion(.relayed(response))
         case .success(.response(let response)):
             let responseTime = answered(response.head.status)
@@ -91,6 +91,7 @@ package final class DirectFetch: Sendable {
     /// The origin has answered.
     ///
     /// - Returns: when.
+    @discardableResult
     private func answered(_ status: HTTPResponse.Status) -> Timestamp {
         engine.noteAnswer(of: origin)
         let responseTime = engine.clock.now()
@@ -175,10 +176,10 @@ extension CacheEngine {
     /// Sends a request for which nothing is stored to its origin, from the calling event loop.
     ///
     /// - Parameters:
+    ///   - prepared: its ``CacheRequest/onInformational`` is called as long as the fetch is under way, whether or not it was abandoned: its caller drops what comes then.
     ///   - start: before the lookup that found nothing.
     ///   - mayRelay: whether an answer that nobody may store may be handed over as it came.
     ///   - inTurn: does what is to be done with the answer, so that what the loop has to do for others is not kept waiting by many of them.
-    ///   - prepared: its ``CacheRequest/onInformational`` is called as long as the fetch is under way, whether or not it was abandoned: its caller drops what comes then.
     ///   - completion: called once on this loop, unless the fetch is abandoned before; maybe before this returns.
     /// - Returns: `nil` where there is more to it than that. Then nothing has been done: ``respond(to:)`` is to be asked.
     package func fetchDirectly(

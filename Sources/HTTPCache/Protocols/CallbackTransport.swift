@@ -13,6 +13,13 @@ package protocol CallbackTransport: Transport {
     ) -> (any TransportCall)?
 }
 
+/// What a ``CallbackTransport`` answers with.
+package enum TransportAnswer: Sendable {
+    case response(TransportResponse)
+    /// Only to a request that may have it: ``TransportRequest/mayBeRelayed``.
+    case relayed(RelayedResponse)
+}
+
 /// A request that is under way.
 package protocol TransportCall: Sendable {
     /// Ends it on the wire, from any thread; its completion is called with an error. Does nothing once the answer's head has come.

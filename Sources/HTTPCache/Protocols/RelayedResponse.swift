@@ -74,10 +74,3 @@ package final class RelayedResponse: Sendable {
 
     package var contentLength: Int { octets.readableBytes - headLength }
 }
-
-/// What a ``CallbackTransport`` answers with.
-package enum TransportAnswer: Sendable {
-    case response(TransportResponse)
-    /// Only to a request that may have it: ``TransportRequest/mayBeRelayed``.
-    case relayed(RelayedResponse)
-}

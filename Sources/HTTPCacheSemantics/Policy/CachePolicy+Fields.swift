@@ -1,12 +1,12 @@
 public import HTTPTypes
 
 /// Which fields are never stored. RFC 9111 §3.1
-enum FieldRules {
+package enum FieldRules {
     /// `HTTPFields` traps at 65,535 fields; with so many nothing is added here.
     static let maximumCount = 65_000
 
     /// Hop-by-hop fields (RFC 9110 §7.6.1), fields between a client and a proxy, and `Trailer`, because trailers are not stored.
-    static func isHopByHop(_ canonicalName: String) -> Bool {
+    package static func isHopByHop(_ canonicalName: String) -> Bool {
         // By length first: this is asked of every field of every message.
         switch canonicalName.utf8.count {
         case 2: canonicalName == "te"

@@ -462,7 +462,7 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
 
     /// Writes a whole answer as it came.
     private func relay(_ response: RelayedResponse) {
-        let framing = begin(response.status, length: Int64(response.contentLength))
+        let framing = frame(response.status, length: Int64(response.contentLength))
         let content = response.content
         let isShort = content.readableBytes <= RelayedResponse.shortContent
         put(service.octets(of: response, for: client, framing, content: isShort ? content : nil))
@@ -481,11 +481,11 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
 
     /// The octets of the present answer's head.
     private func announce(_ head: AnswerHead, length: Int64?) -> ByteBuffer {
-        begin(head.response.status.code, length: length).octets(of: head)
+        frame(head.response.status.code, length: length).octets(of: head)
     }
 
-    /// How the present answer's content is delimited.
-    private func begin(_ code: Int, length: Int64?) -> AnswerFraming {
+    /// Settles how the present answer's content is delimited.
+    private func frame(_ code: Int, length: Int64?) -> AnswerFraming {
         let framing = AnswerFraming(
             code,
             to: request?.method,

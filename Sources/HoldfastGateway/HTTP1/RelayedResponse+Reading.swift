@@ -100,7 +100,7 @@ extension RelayedResponse {
             case 14... where name.utf8.suffix(14).elementsEqual(CachePolicy.targetedSuffix.utf8):
                 return nil
             default:
-                if CachePolicy.isHopByHop(name) { return nil }
+                if FieldRules.isHopByHop(name) { return nil }
             }
             return true
         }
