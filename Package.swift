@@ -289,6 +289,16 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "FuzzReplayTests",
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastGateway", "OfflineStore",
+                httpTypes, nioCore,
+            ],
+            // A link to the fuzzers' target functions; these two belong to their process.
+            exclude: ["Targets/main.swift", "Targets/Require.swift"],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "SimulationTests",
             dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", httpTypes, nioCore, logging],
             swiftSettings: settings

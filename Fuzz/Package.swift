@@ -1,7 +1,10 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The fuzzers: a package of their own, because '-sanitize=fuzzer' instruments everything it is built with, and because it needs little. The sources under test are linked into it. 'scripts/fuzz' builds and runs it.
+// The fuzzers: a package of their own, because '-sanitize=fuzzer' instruments everything it is built
+// with, and because it needs little. The sources under test are linked into it. 'scripts/fuzz' builds
+// and runs it. The main package builds the same target functions into 'FuzzReplayTests', which replay
+// recorded inputs.
 
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -38,14 +41,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
     ],
     targets: [
-        // Links to the sources of the main package.
+        // Links to the sources of the main package: of the last two only the folders 'HTTP1' and
+        // 'Coding', under the modules' own names, so that both packages build the same functions.
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
-        .target(name: "StoreCoding", dependencies: ["HTTPCacheSemantics", httpTypes], swiftSettings: settings),
-        .target(
-            name: "HTTP1",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore],
-            swiftSettings: settings
-        ),
         .target(
             name: "HTTPCache",
             dependencies: ["HTTPCacheSemantics", httpTypes, nioCore, crypto, logging, metrics, tracing],
@@ -56,13 +54,19 @@ let package = Package(
             dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, yams],
             swiftSettings: settings
         ),
+        .target(
+            name: "HoldfastGateway",
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore],
+            swiftSettings: settings
+        ),
+        .target(name: "OfflineStore", dependencies: ["HTTPCacheSemantics", httpTypes], swiftSettings: settings),
 
         .target(name: "CFuzzDriver"),
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "HTTPCacheSemantics", "StoreCoding", "HTTP1", "HTTPCache", "HoldfastConfiguration", "CFuzzDriver",
-                httpTypes, nioCore,
+                "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastGateway", "OfflineStore",
+                "CFuzzDriver", httpTypes, nioCore,
             ],
             swiftSettings: settings
         ),

@@ -1,4 +1,4 @@
-/// A parser under test: octets in; a broken claim ends the process, which libFuzzer reports with the octets.
+/// A parser under test: octets in; a broken claim ends the fuzzer's process, which libFuzzer reports with the octets, and fails a replay's test.
 struct FuzzTarget: Sendable {
     /// Also the name of its dictionary and of its seed corpus.
     var name: String
@@ -29,9 +29,4 @@ struct FuzzTarget: Sendable {
 
     /// The one that the first argument names; static, because the driver's callback is a C function and captures nothing.
     static let chosen = all.first { $0.name == CommandLine.arguments.dropFirst().first }
-}
-
-/// Ends the process where a claim does not hold.
-func require(_ holds: Bool, _ claim: @autoclosure () -> String, file: StaticString = #fileID, line: UInt = #line) {
-    if !holds { fatalError("Broken claim: \(claim())", file: file, line: line) }
 }

@@ -1,7 +1,7 @@
 import HTTPTypes
 import NIOCore
 
-@testable import HTTP1
+@testable import HoldfastGateway
 
 /// What a decoder made of octets, content put together.
 enum Decoded<Head: Hashable>: Hashable {

@@ -3,7 +3,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-@testable import HTTP1
+@testable import HoldfastGateway
 
 /// HTTP/1 requests as a client sends them: read in the same way however they are cut, within the limits, and the same when written again.
 func requests(_ input: UnsafeBufferPointer<UInt8>) {

@@ -1,7 +1,7 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-@testable import StoreCoding
+@testable import OfflineStore
 
 /// What is in a store's head columns, the checksum made right: decoded, it is written and read as the same again.
 func storedHead(_ octets: UnsafeBufferPointer<UInt8>) {
