@@ -22,19 +22,6 @@ fail() {
     exit 1
 }
 
-# step NAME COMMAND...: runs the command between two lines, the last of which says how long it took.
-step() {
-    local name=$1 started=$SECONDS status=0
-    shift
-    say "$name"
-    "$@" || status=$?
-    if [ "$status" -ne 0 ]; then
-        printf '\n    FAILED  %s, after %d s\n' "$name" "$((SECONDS - started))" >&2
-        exit "$status"
-    fi
-    printf '    ok      %s, %d s\n' "$name" "$((SECONDS - started))"
-}
-
 # swift_ COMMAND ARGUMENTS...: a SwiftPM command in the chosen scratch folder.
 swift_() {
     local command=$1

@@ -1,0 +1,110 @@
+# How scripts/test reports: one line for a step that passes, the output of a step that fails, and at
+# the end what ran. Sourced after lib.sh. Tests/Scripts/report tests it.
+
+report_folder=$scratch/test-output
+report_started=$SECONDS
+report_steps=0
+report_suites=0
+report_passed=0
+rm -rf "$report_folder"
+mkdir -p "$report_folder"
+trap 'interrupted 130' INT
+trap 'interrupted 143' TERM
+
+# step NAME COMMAND...: runs the command and keeps its output in a file, which is shown only if the
+# command fails. VERBOSE=1 shows it at once.
+step() {
+    local name=$1 started=$SECONDS status=0 log
+    shift
+    report_steps=$((report_steps + 1))
+    log=$report_folder/$report_steps.txt
+    if [ -n "${VERBOSE:-}" ]; then
+        printf '%s\n' "$name"
+        # Not a condition, so that the command still ends with its first failure.
+        set +e
+        (
+            set -e
+            "$@"
+        ) 2>&1 | tee "$log"
+        status=${PIPESTATUS[0]}
+        set -e
+    else
+        printf '%-40s ' "$name"
+        set +e
+        (
+            set -e
+            "$@"
+        ) >"$log" 2>&1
+        status=$?
+        set -e
+    fi
+    count_tests "$log"
+    [ "$status" -eq 0 ] || failed_step "$name" "$status" "$((SECONDS - started))" "$log"
+    [ -z "${VERBOSE:-}" ] || printf '%-40s ' "$name"
+    printf 'ok  %4d s\n' "$((SECONDS - started))"
+}
+
+# test_step NAME COMMAND...: a step that runs tests. A filter that no test matches is a failure: it
+# would test nothing for ever.
+test_step() {
+    local before=$report_passed
+    step "$@"
+    [ "$report_passed" -gt "$before" ] || failed_step "$1" 1 0 "$report_folder/$report_steps.txt" "It ran no test."
+}
+
+# failed_step NAME STATUS SECONDS LOG [WORDS]: shows the step's output and ends.
+failed_step() {
+    printf 'FAILED\n\n'
+    [ -n "${VERBOSE:-}" ] || without_passes <"$4"
+    [ -z "${5:-}" ] || printf '%s\n' "$5"
+    # A step that is no test, or whose process ended before its tests did, is one that failed.
+    local failed
+    failed=$(failed_tests "$4")
+    [ "$failed" -gt 0 ] || failed=1
+    printf '\n%s failed after %d s, with status %d. All of its output is in %s.\n' "$1" "$3" "$2" "$4"
+    printf '%d passed, %d failed\n' "$report_passed" "$failed"
+    exit "$2"
+}
+
+# interrupted STATUS: says where the output of the step is that took too long for somebody.
+interrupted() {
+    printf '\nInterrupted. The output so far is in %s.\n' "$report_folder/$report_steps.txt"
+    exit "$1"
+}
+
+# finish WORDS: what ran. The last line is for programs: it has this form whatever ran.
+finish() {
+    printf '\n%d steps in %d s: %d suites, %d tests%s.\n' \
+        "$report_steps" "$((SECONDS - report_started))" "$report_suites" "$report_passed" "${1:+, $1}"
+    printf '%d passed, %d failed\n' "$report_passed" 0
+}
+
+# count_tests LOG: adds what its test runs say at their end.
+count_tests() {
+    local counts
+    counts=$(awk '
+        /^(✔|✘|━) Test run with [0-9]+ test/ {
+            tests += $5
+            if ($7 == "in") suites += $8
+        }
+        END { print tests + 0, suites + 0 }' "$1")
+    report_suites=$((report_suites + ${counts#* }))
+    report_passed=$((report_passed + ${counts% *} - $(failed_tests "$1")))
+}
+
+# failed_tests LOG: how many tests failed, each counted once, however many of its cases did.
+failed_tests() {
+    awk '/^✘ Test / && !/^✘ Test (run with|case passing) / && / failed after / { count += 1 } END { print count + 0 }' "$1"
+}
+
+# without_passes: copies the output of tests without the messages of what begins and of what passes.
+# The arguments of a test stand in them as they are, over several lines: such a message goes to where
+# it ends. Another message ends it too, so that no failure is ever taken for a part of it.
+without_passes() {
+    awk '
+        /^(◇|✔|✘|↳|━|⚠|➜) / { inside = 0 }
+        inside { if ($0 ~ ending) inside = 0; next }
+        /^◇ / { ending = " started\\.$"; inside = $0 !~ ending; next }
+        /^✔ / { ending = " passed after .*$"; inside = $0 !~ ending; next }
+        { print }'
+}
