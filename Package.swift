@@ -135,7 +135,7 @@ let package = Package(
         ),
 
         // The executables: argument parsing and composition.
-        .target(name: "CommandLineSupport", swiftSettings: settings),
+        .target(name: "CommandLineSupport", dependencies: [argumentParser], swiftSettings: settings),
         .executableTarget(
             name: "holdfast-cli",
             dependencies: [

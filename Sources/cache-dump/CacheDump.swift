@@ -28,8 +28,9 @@ struct CacheDump: AsyncParsableCommand {
 
     static func main() async {
         StandardStream.prepare()
+        var command: any ParsableCommand
+        do { command = try parseAsRoot() } catch { exitAfterParsing(error) }
         do {
-            var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {

@@ -2,7 +2,7 @@ import Foundation
 import SampleOrigin
 import Testing
 
-@Suite("holdfast serve, told by signals", .timeLimit(.minutes(3)))
+@Suite("holdfast serve, told by signals", .timeLimit(.minutes(20)))
 struct HoldfastReloadTests {
     private func withFile(_ body: (URL) async throws -> Void) async throws {
         try await TemporaryFolder.with { try await body($0.appendingPathComponent("holdfast.yaml")) }
@@ -184,6 +184,36 @@ struct HoldfastReloadTests {
                     let head = try #require(whole.range(of: "\r\n\r\n")?.upperBound)
                     #expect(whole.hasPrefix("HTTP/1.1 200 ") && !whole[head...].isEmpty)
                     #expect(whole.contains("Content-Length: 5007\r\n"))
+                }
+                #expect(ending.status == 0 && !ending.wasKilled)
+            }
+        }
+    }
+
+    /// All that end a process which does nothing about them, or that terminals and shells send by themselves.
+    @Test func signalsWithoutAMeaningEndNothing() async throws {
+        try await SampleOrigin.withOrigin { origin in
+            try await TemporaryFolder.with { folder in
+                let arguments = ["--origin", origin.baseURL, "--listen", "127.0.0.1:0", "--store", folder.path + "/a"]
+                let ending = try await RunningServer.with(arguments) { server in
+                    let kept = try server.connect()
+                    for number in [
+                        SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE, SIGWINCH, SIGCHLD, SIGURG, SIGCONT, SIGHUP,
+                    ] {
+                        server.signal(number)
+                        kept.get("/respond?body=here")
+                        #expect(await kept.read(until: "here").hasPrefix("HTTP/1.1 200 "))
+                    }
+                    // Nor do they count as the second signal, which ends at once.
+                    let busy = try server.connect()
+                    busy.get("/gated/door")
+                    await origin.gate("door").waitForArrivals(1)
+                    server.signal(SIGTERM)
+                    _ = await server.log.line(containing: "a second signal")
+                    server.signal(SIGUSR1)
+                    server.signal(SIGHUP)
+                    origin.gate("door").open()
+                    #expect(await busy.readToEnd().hasPrefix("HTTP/1.1 200 "))
                 }
                 #expect(ending.status == 0 && !ending.wasKilled)
             }

@@ -24,7 +24,7 @@ struct Serve: AsyncParsableCommand {
             A configuration file says the same and more: routes to several origins, rules, limits, timeouts. The command line goes before the environment, and that \
             before the file; an origin that is named takes the place of all the file's routes. SIGHUP takes the file up again: rules, routes, limits, mode and fields \
             count for the next request, no connection is closed, and a file with anything wrong changes nothing. Where it listens, its threads and its store stay until it is \
-            started again.
+            started again. SIGUSR1, SIGUSR2 and SIGALRM are ignored: the log goes to standard error, so there is no log file to be opened anew.
 
             What is wrong is written to standard error, a line for each finding. The exit status is 1 when the environment or the file is wrong, the store cannot be opened or the \
             address not listened on, and 64 when the command line is wrong; 'holdfast check' examines a file without serving.
@@ -119,6 +119,8 @@ struct Serve: AsyncParsableCommand {
     func run() async throws {
         // First of all: until then SIGHUP would end the process, and so would the others, with the store open.
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
+        // Other servers do something for these; a script that sends them must not end this one.
+        for number in [SIGUSR1, SIGUSR2, SIGALRM] { Foundation.signal(number, SIG_IGN) }
         let named: NamedSettings
         do {
             named = try NamedSettings(self, environment: ProcessInfo.processInfo.environment)
