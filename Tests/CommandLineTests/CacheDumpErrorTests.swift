@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("cache-dump: help and wrong input", .timeLimit(.minutes(2)))
+@Suite("cache-dump: help and wrong input", .timeLimit(.minutes(20)))
 struct CacheDumpErrorTests {
     @Test(arguments: [
         (["--help"], "EXAMPLES"), (["list", "--help"], "timeToLiveSeconds"), (["show", "--help"], "--body"),

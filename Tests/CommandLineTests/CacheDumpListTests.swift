@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("cache-dump list", .timeLimit(.minutes(2)))
+@Suite("cache-dump list", .timeLimit(.minutes(20)))
 struct CacheDumpListTests {
     @Test func tableIsAlignedAndHasARowPerEntry() async throws {
         try await SampleStore.with { store in

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("cache-dump show and stats", .timeLimit(.minutes(2)))
+@Suite("cache-dump show and stats", .timeLimit(.minutes(20)))
 struct CacheDumpShowTests {
     @Test func urlShortIDAndObjectKeyFindTheirEntries() async throws {
         try await SampleStore.with { store in

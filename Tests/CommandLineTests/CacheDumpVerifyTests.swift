@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("cache-dump verify and recover", .timeLimit(.minutes(2)))
+@Suite("cache-dump verify and recover", .timeLimit(.minutes(20)))
 struct CacheDumpVerifyTests {
     /// Overwrites the marker that begins some octets of the sample store's only body of that text.
     private func damage(_ store: String, _ text: String) throws {

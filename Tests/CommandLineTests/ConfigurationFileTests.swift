@@ -2,7 +2,7 @@ import Foundation
 import SampleOrigin
 import Testing
 
-@Suite("A configuration file on the command line", .timeLimit(.minutes(3)))
+@Suite("A configuration file on the command line", .timeLimit(.minutes(20)))
 struct ConfigurationFileTests {
     private static let holdfast = Tool("holdfast")
 

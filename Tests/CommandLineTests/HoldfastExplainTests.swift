@@ -6,7 +6,7 @@ import NIOCore
 import OfflineStore
 import Testing
 
-@Suite("holdfast explain", .timeLimit(.minutes(3)))
+@Suite("holdfast explain", .timeLimit(.minutes(20)))
 struct HoldfastExplainTests {
     private static let holdfast = Tool("holdfast")
     private static let url = "https://api.example.com/feed?page=2"

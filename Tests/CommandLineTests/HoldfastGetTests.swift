@@ -3,7 +3,7 @@ import OfflineStore
 import SampleOrigin
 import Testing
 
-@Suite("holdfast get", .timeLimit(.minutes(3)))
+@Suite("holdfast get", .timeLimit(.minutes(20)))
 struct HoldfastGetTests {
     private static let holdfast = Tool("holdfast")
 

@@ -6,7 +6,7 @@ import NIOCore
 import OfflineStore
 import Testing
 
-@Suite("holdfast rules", .timeLimit(.minutes(2)))
+@Suite("holdfast rules", .timeLimit(.minutes(20)))
 struct HoldfastRulesTests {
     private static let tool = Tool("holdfast")
     private static let secret = "hunter2"

@@ -2,7 +2,7 @@ import Foundation
 import SampleOrigin
 import Testing
 
-@Suite("What holdfast serve is told, and where", .timeLimit(.minutes(3)))
+@Suite("What holdfast serve is told, and where", .timeLimit(.minutes(20)))
 struct HoldfastServeSettingsTests {
     private static let holdfast = Tool("holdfast")
 

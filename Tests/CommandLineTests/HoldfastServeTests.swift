@@ -2,7 +2,7 @@ import Foundation
 import SampleOrigin
 import Testing
 
-@Suite("holdfast serve", .timeLimit(.minutes(3)))
+@Suite("holdfast serve", .timeLimit(.minutes(20)))
 struct HoldfastServeTests {
     private static let holdfast = Tool("holdfast")
 

@@ -3,7 +3,7 @@ import SampleOrigin
 import Testing
 
 /// The example service as a process of its own, before an upstream in this one.
-@Suite("moments-service", .timeLimit(.minutes(3)))
+@Suite("moments-service", .timeLimit(.minutes(20)))
 struct MomentsServiceTests {
     /// Runs it until the body is done, then ends it by SIGTERM; it must end by itself, and in order.
     private func withService(

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("sample-origin", .timeLimit(.minutes(2)))
+@Suite("sample-origin", .timeLimit(.minutes(20)))
 struct SampleOriginCommandTests {
     @Test func helpListsOptionsAndRoutes() async throws {
         let outcome = try await Tool.sampleOrigin.run("--help")

@@ -31,12 +31,22 @@ final class WireDoor: CaseDoor {
         let group = MultiThreadedEventLoopGroup.singleton
         let logger = Logger(label: "conformance") { _ in SwiftLogNoOpLogHandler() }
         let gatewayOrigin = try GatewayOrigin("http://127.0.0.1:\(wireOrigin.port)")
-        transport = try OriginTransport(group: group, logger: logger)
+        // Nothing here is about time in the world: limits are out of a busy machine's reach.
+        let patience = Duration.seconds(3600)
+        var transportConfiguration = OriginTransport.Configuration()
+        transportConfiguration.connectTimeout = patience
+        transportConfiguration.firstByteTimeout = patience
+        transportConfiguration.readTimeout = patience
+        transportConfiguration.idleTimeout = patience
+        transport = try OriginTransport(configuration: transportConfiguration, group: group, logger: logger)
+        var options = EngineOptions()
+        options.hardTimeout = patience
         engine = CacheEngine(
             store: store,
             transport: transport,
             policy: CachePolicy(kind: .shared),
             credentialSecret: [UInt8](repeating: 7, count: 32),
+            options: options,
             clock: clock,
             logger: logger
         )
@@ -115,6 +125,7 @@ final class WireDoor: CaseDoor {
         if let known = connection.withLock({ $0 }), known.channel.isActive { return known }
         let inbox = OctetInbox()
         let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .connectTimeout(.hours(1))
             .channelOption(.allowRemoteHalfClosure, value: true)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {

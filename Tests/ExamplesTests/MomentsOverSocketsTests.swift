@@ -5,7 +5,7 @@ import SampleOrigin
 import Testing
 
 /// The same repository over real sockets, to an origin that is stopped.
-@Suite("The moments repository over sockets", .timeLimit(.minutes(5)))
+@Suite("The moments repository over sockets", .timeLimit(.minutes(20)))
 struct MomentsOverSocketsTests {
     private func run(
         _ api: MomentsAPI,

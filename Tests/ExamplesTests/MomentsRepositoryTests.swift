@@ -4,7 +4,7 @@ import HoldfastTesting
 import MomentsExample
 import Testing
 
-@Suite("The moments repository", .timeLimit(.minutes(5)))
+@Suite("The moments repository", .timeLimit(.minutes(20)))
 struct MomentsRepositoryTests {
     @Test(arguments: MomentsAPI.allCases)
     func theFeedIsWhatIsStoredAndThenWhatTheNetworkAnswers(api: MomentsAPI) async throws {

@@ -10,7 +10,7 @@ import Testing
 @testable import moments_service
 
 /// The service's answers, on a scripted upstream. `CommandLineTests` runs it as a process.
-@Suite("The moments service", .timeLimit(.minutes(5)))
+@Suite("The moments service", .timeLimit(.minutes(20)))
 struct MomentsServiceTests {
     private struct Answer {
         let status: Int

@@ -13,7 +13,7 @@ import Testing
 #endif
 
 /// A download that a killed process, a full disk or a cut of the power broke off: nothing half stands in the file's place, and a later one makes it whole.
-@Suite(.timeLimit(.minutes(5))) struct DownloadFaultTests {
+@Suite(.timeLimit(.minutes(20))) struct DownloadFaultTests {
     private struct Film: Endpoint {
         let baseURL: String
         let path = ""

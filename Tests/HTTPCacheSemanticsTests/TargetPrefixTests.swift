@@ -58,7 +58,7 @@ struct TargetPrefixTests {
     }
 
     @Test func comparingOctetsAgreesWithComparingTargets() throws {
-        var generator = SeededGenerator(seed: .random(in: 0 ... .max))
+        var generator = SeededGenerator(seed: 1)
         let words = ["", "a", "b", "/", "?", "a/", "%2F", "="]
         func text() -> String {
             let host = ["a.example", "b.example", "a.example:8080"].randomElement(using: &generator) ?? ""
@@ -87,7 +87,7 @@ struct TargetPrefixTests {
         // Up to the end of the path a shorter key is none.
         for count in 0..<(key.count - 4) { #expect(!covers(prefix, Array(key.prefix(count)))) }
         for count in 0..<prefix.count { #expect(!covers(Array(prefix.prefix(count)), key)) }
-        var generator = SeededGenerator(seed: .random(in: 0 ... .max))
+        var generator = SeededGenerator(seed: 1)
         for _ in 0..<5000 {
             var (broken, other) = (key, prefix)
             broken[Int.random(in: broken.indices, using: &generator)] = .random(in: .min ... .max, using: &generator)

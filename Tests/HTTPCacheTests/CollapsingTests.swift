@@ -5,7 +5,7 @@ import HoldfastTesting
 import NIOCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct CollapsingTests {
+@Suite(.timeLimit(.minutes(20))) struct CollapsingTests {
     @Test func concurrentRequestsShareOneFetch() async throws {
         let fixture = EngineFixture()
         let gate = Gate()

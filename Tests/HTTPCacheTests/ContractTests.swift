@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 /// What must never be served, stored or shown.
-@Suite(.timeLimit(.minutes(1))) struct ContractTests {
+@Suite(.timeLimit(.minutes(20))) struct ContractTests {
     private let url = EngineFixture.url
 
     @Test func theContentOfAGETIsInItsKey() async throws {

@@ -9,7 +9,7 @@ import Testing
 @testable import HTTPCache
 
 /// Fetches that callbacks drive, and what becomes of them where a task has to take over.
-@Suite(.timeLimit(.minutes(1))) struct DirectFetchTests {
+@Suite(.timeLimit(.minutes(20))) struct DirectFetchTests {
     @Test func whatIsPassedThroughIsAnsweredWhenItsHeadComes() async throws {
         let fixture = DirectFixture()
         let outcome = Outcomes()

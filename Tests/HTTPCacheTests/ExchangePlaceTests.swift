@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPCache
 
-@Suite(.timeLimit(.minutes(1))) struct ExchangePlaceTests {
+@Suite(.timeLimit(.minutes(20))) struct ExchangePlaceTests {
     /// A store that fails until the executor is asked. Mutant: a lookup that does not ask.
     @Test func anExecutorOfItsOwnIsAskedBeforeADiskIsWaitedFor() async throws {
         let fixture = EngineFixture()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPCache
 
-@Suite(.timeLimit(.minutes(1))) struct FillTests {
+@Suite(.timeLimit(.minutes(20))) struct FillTests {
     private let fence = InvalidationSequence(0)
     private let head = StoredResponseHead(
         status: .ok,

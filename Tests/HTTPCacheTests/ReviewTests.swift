@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 /// What a hostile reading of the engine found: each claim failed once.
-@Suite(.timeLimit(.minutes(1))) struct ReviewTests {
+@Suite(.timeLimit(.minutes(20))) struct ReviewTests {
     private let url = EngineFixture.url
 
     /// Mutant: collapsed callers are given the origin's head as it came.

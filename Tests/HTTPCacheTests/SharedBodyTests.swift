@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPCache
 
-@Suite(.timeLimit(.minutes(1))) struct SharedBodyTests {
+@Suite(.timeLimit(.minutes(20))) struct SharedBodyTests {
     private static let chunk = ByteBuffer(repeating: 0x61, count: 256 << 10)
 
     private func writer() async throws -> any ResponseWriter {

@@ -6,7 +6,7 @@ import NIOCore
 import Testing
 
 /// What the simulation found, each by itself.
-@Suite(.timeLimit(.minutes(1))) struct SimulationFindings {
+@Suite(.timeLimit(.minutes(20))) struct SimulationFindings {
     /// An answer whose body is still under way, and what else the origin will say.
     private func withBodyUnderWay(
         _ seconds: Int,

@@ -118,7 +118,7 @@ struct ConnectionTests {
 
     @Test(
         "A connection that is to end does not wait for ever for a client that takes nothing",
-        .timeLimit(.minutes(1)),
+        .timeLimit(.minutes(20)),
         arguments: ["close", "half-closed", "refused"]
     )
     func closesOnClientsThatTakeNothing(client kind: String) async throws {
@@ -137,17 +137,23 @@ struct ConnectionTests {
         }
     }
 
-    @Test("The time to take the next octets begins anew with those that are taken", .timeLimit(.minutes(1)))
+    @Test("The time to take the next octets begins anew with those that are taken", .timeLimit(.minutes(20)))
     func givesTimeForEachPart() async throws {
-        let time = try await withLargeAnswer { client, untilGivenUp in
-            let start = ContinuousClock.now
-            try await client.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
-            var count = 0
-            while count < 2 << 20, let octets = await client.read() { count += octets.count }
-            await untilGivenUp()
-            return ContinuousClock.now - start
+        var writeTimeout = Self.writeTimeout
+        while true {
+            let (reading, whole) = try await withLargeAnswer(writeTimeout: writeTimeout) { client, untilGivenUp in
+                let start = ContinuousClock.now
+                try await client.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
+                var count = 0
+                while count < 2 << 20, let octets = await client.read() { count += octets.count }
+                let reading = ContinuousClock.now - start
+                await untilGivenUp()
+                return (reading, ContinuousClock.now - start)
+            }
+            if reading < writeTimeout / 2 { return #expect(whole > writeTimeout * 1.8) }
+            // On a machine as busy as this the gateway may have given up before the client had read.
+            writeTimeout *= 2
         }
-        #expect(time > Self.writeTimeout * 1.8)
     }
 
     private static let writeTimeout = Duration.milliseconds(300)
@@ -155,24 +161,28 @@ struct ConnectionTests {
     /// A client that is about to ask for 8 MiB, more than the sockets between them hold, which come from memory and are written at once;
     /// and what returns when the gateway has given it up.
     private func withLargeAnswer<Value>(
+        writeTimeout: Duration = ConnectionTests.writeTimeout,
         _ body: (_ client: RawClient, _ untilGivenUp: () async -> Void) async throws -> Value
     ) async throws -> Value {
         let content = String(repeating: "0123456789abcdef", count: 512 << 10)
         return try await RawOrigin.with([.ok(content, fields: "Cache-Control: max-age=60\r\n")]) { origin in
             var configuration = GatewayConfiguration(origin: try GatewayOrigin(origin.url))
-            configuration.timeouts.write = Self.writeTimeout
-            configuration.timeouts.closing = Self.writeTimeout
-            let timeouts = configuration.timeouts
-            configuration.maximumConnections = 1
-            return try await RunningGateway.with(origin: origin.url, configure: { $0.timeouts = timeouts }) {
+            configuration.timeouts = .patient
+            configuration.timeouts.write = writeTimeout
+            configuration.timeouts.closing = writeTimeout
+            return try await RunningGateway.with(origin: origin.url) {
                 [configuration] gateway in
                 let question = "OPTIONS * HTTP/1.1\r\nHost: g\r\n\r\n"
                 #expect(try await gateway.get("/").content.count == content.utf8.count)
+                // Only now: the client that read all of it may have been slow as well.
+                gateway.server.reconfigure(configuration)
                 return try await RawClient.with(port: gateway.port, receiveBuffer: 256 << 10) { client in
                     try await client.send(question)
                     #expect(try await client.response().status == 400)
                     return try await body(client) {
                         // From now on nobody else is let in before this one has gone.
+                        var configuration = configuration
+                        configuration.maximumConnections = 1
                         gateway.server.reconfigure(configuration)
                         var answer: RawResponse?
                         while answer?.status != 400 { answer = try? await gateway.send(question) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HoldfastGateway
 
-@Suite("Limits", .timeLimit(.minutes(2)))
+@Suite("Limits", .timeLimit(.minutes(20)))
 struct LimitTests {
     /// Sends a request for which a limit is one too small, and expects what the page says.
     private func expect(

@@ -38,6 +38,7 @@ struct LoopExecutorTests {
                 .bind(host: "127.0.0.1", port: 0).get()
             let address = try #require(listener.localAddress)
             let client = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .connectTimeout(.hours(1))
                 .connect(to: address).get()
             for task in tasks { await task.value }
             try await client.close()

@@ -7,7 +7,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// What is put arrives, all of it and in its order, whether the system takes it at once, a part of it, or nothing for a while.
-@Suite(.timeLimit(.minutes(1))) struct SocketWriterTests {
+@Suite(.timeLimit(.minutes(20))) struct SocketWriterTests {
     /// Mutants: what the system took of a piece is written again; what is put while the channel has some left goes before that; a second flush writes the first one's octets once more.
     @Test(arguments: [true, false], 0..<3) func everythingArrivesInItsOrder(isDirect: Bool, seed: UInt64) async throws {
         var random = SeededRandom(seed: seed)

@@ -5,7 +5,7 @@ import HoldfastTesting
 import NIOCore
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct FaultyResponseStoreTests {
+@Suite(.timeLimit(.minutes(20))) struct FaultyResponseStoreTests {
     let store = FaultyResponseStore(InMemoryResponseStore())
     let now = Timestamp(seconds: 1_767_225_600)
 

@@ -1,7 +1,7 @@
 import HoldfastTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct ManualDurationClockTests {
+@Suite(.timeLimit(.minutes(20))) struct ManualDurationClockTests {
     let clock = ManualDurationClock()
 
     @Test func whoSleepsWakesWhenTheClockIsMovedThereAndNotBefore() async throws {

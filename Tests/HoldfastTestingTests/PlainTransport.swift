@@ -145,6 +145,7 @@ final class PlainConnection: Sendable {
 
     init(host: String, port: Int) async throws {
         (channel, inbox) = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connectTimeout(.hours(1))
             .channelOption(.autoRead, value: false)
             .connect(host: host, port: port) { channel in
                 channel.eventLoop.makeCompletedFuture {

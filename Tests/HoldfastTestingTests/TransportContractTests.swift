@@ -6,9 +6,9 @@ import NIOCore
 import NIOPosix
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct TransportContractTests {
+@Suite(.timeLimit(.minutes(20))) struct TransportContractTests {
     @Test func aPlainTransportKeepsIt() async throws {
-        let found = try await TransportContract(PlainTransport()).run()
+        let found = try await TransportContract(PlainTransport(), timeout: .seconds(600)).run()
         #expect(found == [])
     }
 

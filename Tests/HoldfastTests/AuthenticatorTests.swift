@@ -40,7 +40,7 @@ final class ScriptedTokens: TokenSource {
 private struct Broken: Error {}
 private let away = TransportError(code: .connect, message: "refused")
 
-@Suite("Authenticator", .timeLimit(.minutes(5))) struct AuthenticatorTests {
+@Suite("Authenticator", .timeLimit(.minutes(20))) struct AuthenticatorTests {
     private let clock = ManualClock()
     private let sleeper = ManualDurationClock()
     private static let fresh: HTTPFields = [.cacheControl: "max-age=60, private", .eTag: "\"1\""]

@@ -4,7 +4,7 @@ import HoldfastTesting
 import SampleOrigin
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct CallGroupTests {
+@Suite(.timeLimit(.minutes(20))) struct CallGroupTests {
     private func endpoint(_ number: Int) -> PathEndpoint {
         PathEndpoint(baseURL: "https://a.example", path: "/\(number)")
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Holdfast
 
-@Suite(.timeLimit(.minutes(1))) struct CallLaneTests {
+@Suite(.timeLimit(.minutes(20))) struct CallLaneTests {
     @Test func itBeginsOnTheCallersThreadAndLeavesItForADisk() async {
         let lane = CallLane(startsHere: true)
         let areCallers = await Caller().run(on: lane) { caller in

@@ -3,7 +3,7 @@ import Holdfast
 import HoldfastTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct CallTests {
+@Suite(.timeLimit(.minutes(20))) struct CallTests {
     struct Item: Codable, Sendable, Equatable {
         var id: Int
         var name: String

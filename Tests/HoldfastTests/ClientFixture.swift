@@ -43,6 +43,7 @@ struct ClientFixture {
         try await CachingClient.open(
             store: folder,
             configuration: configuration,
+            transportConfiguration: .patient,
             clock: clock,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Holdfast
 
-@Suite(.timeLimit(.minutes(5))) struct CompressionTests {
+@Suite(.timeLimit(.minutes(20))) struct CompressionTests {
     /// The formats that content comes in, by zlib's numbers.
     enum Format: Int32, CaseIterable {
         case gzip = 31

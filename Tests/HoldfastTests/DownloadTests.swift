@@ -7,7 +7,7 @@ import Testing
 
 @testable import Holdfast
 
-@Suite(.timeLimit(.minutes(5))) struct DownloadTests {
+@Suite(.timeLimit(.minutes(20))) struct DownloadTests {
     private static let content = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
     private let endpoint = PathEndpoint(baseURL: "https://a.example", path: "/film")
 

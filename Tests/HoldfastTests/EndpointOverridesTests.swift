@@ -4,7 +4,7 @@ import HoldfastTesting
 import Testing
 
 /// An endpoint's settings against the client's and the call's, and on the ways that ``EndpointsOwnSettingsTests`` does not go: streams, lists, and the store's own listing.
-@Suite(.timeLimit(.minutes(1))) struct EndpointOverridesTests {
+@Suite(.timeLimit(.minutes(20))) struct EndpointOverridesTests {
     private static let url = "https://a.example"
     /// It is no secret by the name of its parameter, which is `member`.
     private static let secret = "s3cr3tvalue"

@@ -4,7 +4,7 @@ import HoldfastTesting
 import Testing
 
 /// What an endpoint says for itself is what a client goes by, where the call says nothing else.
-@Suite(.timeLimit(.minutes(1))) struct EndpointsOwnSettingsTests {
+@Suite(.timeLimit(.minutes(20))) struct EndpointsOwnSettingsTests {
     private static let url = "https://a.example"
 
     private struct Particular: Endpoint {

@@ -166,7 +166,7 @@ import Testing
         var task: HTTPTask
     }
 
-    @Test(.timeLimit(.minutes(5))) func whatIsUploadedArrivesWithItsLength() async throws {
+    @Test(.timeLimit(.minutes(20))) func whatIsUploadedArrivesWithItsLength() async throws {
         try await Folder.with { folder in
             let octets = Self.octets(5 * FileContent.chunkSize + 3)
             let path = try folder.write(octets, to: "a.png")
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func aChangedFileIsTheRequestsErrorAndNotTheOrigins() async throws {
+    @Test(.timeLimit(.minutes(20))) func aChangedFileIsTheRequestsErrorAndNotTheOrigins() async throws {
         try await Folder.with { folder in
             let path = try folder.write(Self.octets(9), to: "a.png")
             try await ClientFixture.run { fixture in

@@ -144,7 +144,7 @@ import Testing
 
     private struct Liked: Decodable, Sendable { var likes: Int }
 
-    @Test(.timeLimit(.minutes(5))) func aStoredQueryAnswersWithoutTheNetworkAndAMutationNever() async throws {
+    @Test(.timeLimit(.minutes(20))) func aStoredQueryAnswersWithoutTheNetworkAndAMutationNever() async throws {
         try await ClientFixture.run { fixture in
             var feed = Operation(
                 baseURL: fixture.origin.baseURL,

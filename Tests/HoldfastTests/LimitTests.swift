@@ -4,7 +4,7 @@ import HoldfastTesting
 import SampleOrigin
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct LimitTests {
+@Suite(.timeLimit(.minutes(20))) struct LimitTests {
     private struct Limited: Endpoint {
         typealias Response = Data
         var baseURL: String
@@ -61,7 +61,7 @@ import Testing
     /// A client on a real origin, whose timeouts pass when the test says so.
     private func runWithTimeouts(_ body: (RunningOrigin, ManualFixture) async throws -> Void) async throws {
         try await SampleOrigin.withOrigin(OriginConfiguration()) { origin in
-            let transport = HTTPClientTransport()
+            let transport = HTTPClientTransport(configuration: .patient)
             let fixture = try await ManualFixture(transport: transport)
             try await body(origin, fixture)
             try await fixture.close()

@@ -5,7 +5,7 @@ import NIOCore
 import Testing
 
 /// What changes something at the origin: sent once, and what it concerns is out of date afterwards, whoever still waits.
-@Suite(.timeLimit(.minutes(1))) struct MutationTests {
+@Suite(.timeLimit(.minutes(20))) struct MutationTests {
     private struct Write: Endpoint {
         typealias Response = String
         var baseURL: String { ScriptedClient.url }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Holdfast
 
-@Suite("Network logger", .timeLimit(.minutes(5))) struct NetworkLoggerTests {
+@Suite("Network logger", .timeLimit(.minutes(20))) struct NetworkLoggerTests {
     static let tenant = HTTPField.Name("X-Tenant") ?? .cookie
     static let secrets = Secrets(parameters: ["appid"], fields: [tenant])
 

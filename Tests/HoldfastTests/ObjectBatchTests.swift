@@ -3,7 +3,7 @@ import HoldfastTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct ObjectBatchTests {
+@Suite(.timeLimit(.minutes(20))) struct ObjectBatchTests {
     struct User: Codable, Sendable, Equatable { var id: String, name: String }
 
     /// What the origin was asked for, and how it answers.

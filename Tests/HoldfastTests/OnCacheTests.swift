@@ -4,7 +4,7 @@ import HoldfastTesting
 import SampleOrigin
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct OnCacheTests {
+@Suite(.timeLimit(.minutes(20))) struct OnCacheTests {
     @Test func theStoredValueGoesToItsOwnClosureAndTheNetworksToTheRequest() async throws {
         try await ClientFixture.run { fixture in
             let events = Events()

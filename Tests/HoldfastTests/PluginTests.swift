@@ -3,7 +3,7 @@ import Holdfast
 import HoldfastTesting
 import Testing
 
-@Suite("Plugins", .timeLimit(.minutes(5))) struct PluginTests {
+@Suite("Plugins", .timeLimit(.minutes(20))) struct PluginTests {
     private let events = Events()
     private static let fresh: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"1\""]
 
@@ -229,7 +229,7 @@ import Testing
     }
 }
 
-@Suite("Field plugins", .timeLimit(.minutes(5))) struct FieldsPluginTests {
+@Suite("Field plugins", .timeLimit(.minutes(20))) struct FieldsPluginTests {
     @Test func fieldsAreCompletedReplacedOrAdded() async throws {
         let plugins: [any Plugin] = [
             FieldsPlugin([.userAgent: "harbour/3", .acceptLanguage: "de"]),

@@ -4,7 +4,7 @@ import SampleOrigin
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct ProgressTests {
+@Suite(.timeLimit(.minutes(20))) struct ProgressTests {
     private final class Heard: Sendable {
         private let all = Mutex<[TransferProgress]>([])
         func append(_ progress: TransferProgress) { all.withLock { $0.append(progress) } }

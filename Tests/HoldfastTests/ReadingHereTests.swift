@@ -7,7 +7,7 @@ import Testing
 @testable import Holdfast
 
 /// Where what is stored on disk is read and decoded: where the call is made, unless that keeps somebody waiting.
-@Suite(.timeLimit(.minutes(1))) struct ReadingHereTests {
+@Suite(.timeLimit(.minutes(20))) struct ReadingHereTests {
     /// Notes whether it decodes on the executor that its task had, or on one that the library gave it.
     private final class NotingDecoder: ResponseDecoder {
         private let notes = Mutex<[Bool]>([])

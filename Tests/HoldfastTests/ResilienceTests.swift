@@ -4,7 +4,7 @@ import HoldfastTesting
 import SampleOrigin
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct ResilienceTests {
+@Suite(.timeLimit(.minutes(20))) struct ResilienceTests {
     @Test func aBodyDamagedInTheMiddleIsFetchedAgainAndStoredOverTheDamage() async throws {
         try await ClientFixture.run { fixture in
             let endpoint = fixture.get("/bytes/300000")

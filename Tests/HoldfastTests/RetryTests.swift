@@ -6,7 +6,7 @@ import Testing
 
 @testable import Holdfast
 
-@Suite(.timeLimit(.minutes(5))) struct RetryTests {
+@Suite(.timeLimit(.minutes(20))) struct RetryTests {
     private static let target = "https://a.example/thing"
     private let endpoint = PathEndpoint(baseURL: "https://a.example", path: "/thing")
 

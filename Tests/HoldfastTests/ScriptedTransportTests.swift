@@ -5,7 +5,7 @@ import NIOCore
 import Testing
 
 /// A network that does as it was told.
-@Suite(.timeLimit(.minutes(5))) struct ScriptedTransportTests {
+@Suite(.timeLimit(.minutes(20))) struct ScriptedTransportTests {
     private let clock = ManualDurationClock()
     private let transport: ScriptedTransport
     private let url = "https://a.example/x"

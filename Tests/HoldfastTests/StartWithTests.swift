@@ -4,7 +4,7 @@ import HoldfastTesting
 import SampleOrigin
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct StartWithTests {
+@Suite(.timeLimit(.minutes(20))) struct StartWithTests {
     @Test func emitsWhatIsStoredThenWhatTheNetworkAnswers() async throws {
         try await ClientFixture.run { fixture in
             let first = await fixture.client.startWith(fixture.feed).collected()

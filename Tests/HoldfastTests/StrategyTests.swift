@@ -4,7 +4,7 @@ import HoldfastTesting
 import SampleOrigin
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct StrategyTests {
+@Suite(.timeLimit(.minutes(20))) struct StrategyTests {
     @Test func theStrategysTypeSaysHowManyValuesComeBack() async throws {
         try await ClientFixture.run { fixture in
             let none: Emission<Feed>? = try await fixture.client.fetch(fixture.feed, .storedOnly)

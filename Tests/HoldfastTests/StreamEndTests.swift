@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// How streams end, and what keeps the network out of them.
-@Suite(.timeLimit(.minutes(1))) struct StreamEndTests {
+@Suite(.timeLimit(.minutes(20))) struct StreamEndTests {
     private struct Ruled: Endpoint {
         typealias Response = String
         var mode: OfflineMode

@@ -3,7 +3,7 @@ import Holdfast
 import HoldfastTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct StreamTests {
+@Suite(.timeLimit(.minutes(20))) struct StreamTests {
     @Test func nothingHappensBeforeAStreamIsIterated() async throws {
         try await ScriptedClient.run { fixture in
             let stream = fixture.client.startWith(fixture.get("/x"))

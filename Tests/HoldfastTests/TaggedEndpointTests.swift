@@ -3,7 +3,7 @@ import HoldfastTesting
 import Testing
 
 /// Endpoints' own tags, and what mutations make out of date.
-@Suite(.timeLimit(.minutes(5))) struct TaggedEndpointTests {
+@Suite(.timeLimit(.minutes(20))) struct TaggedEndpointTests {
     private struct Item: Endpoint {
         typealias Response = String
         var id: String

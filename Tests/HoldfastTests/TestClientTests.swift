@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// The client for tests, and what is recorded of streams and callbacks.
-@Suite(.timeLimit(.minutes(5))) struct TestClientTests {
+@Suite(.timeLimit(.minutes(20))) struct TestClientTests {
     private let endpoint = PathEndpoint(baseURL: "https://a.example", path: "/x")
     private let url = "https://a.example/x"
 

@@ -4,7 +4,7 @@ import HoldfastTesting
 import SampleOrigin
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct TypedMemoryTests {
+@Suite(.timeLimit(.minutes(20))) struct TypedMemoryTests {
     @Test func aStoredResponseIsDecodedOnceForEachType() async throws {
         let decoder = CountingDecoder()
         try await ClientFixture.run(.init(decoder: decoder)) { fixture in

@@ -86,7 +86,7 @@ import Testing
     }
 
     // What waits for a change that cannot come any more does not wait for ever.
-    @Test(.timeLimit(.minutes(1)), arguments: [false, true]) func theStreamEndsWithItsStore(isForReading: Bool)
+    @Test(.timeLimit(.minutes(20)), arguments: [false, true]) func theStreamEndsWithItsStore(isForReading: Bool)
         async throws
     {
         let store = try await openStore(folder.store, clock: clock)

@@ -91,6 +91,8 @@ enum RawClient {
             -> Value
     ) async throws -> Value {
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            // A busy machine may take longer than the ten seconds of NIO.
+            .connectTimeout(.hours(1))
             .connect(host: "127.0.0.1", port: origin.port) { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)

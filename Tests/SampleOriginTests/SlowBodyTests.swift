@@ -1,7 +1,7 @@
 import SampleOrigin
 import Testing
 
-@Suite("Slow bodies", .timeLimit(.minutes(1)))
+@Suite("Slow bodies", .timeLimit(.minutes(20)))
 struct SlowBodyTests {
     @Test func dripIsAWholeBodyInParts() async throws {
         try await SampleOrigin.withOrigin { origin in

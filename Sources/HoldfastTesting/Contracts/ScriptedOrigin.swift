@@ -100,7 +100,8 @@ final class ScriptedOrigin: Sendable {
     /// Waits until so many connections have been closed.
     func closed(_ count: Int) async { await until { _, closed in closed >= count } }
 
-    /// Waits until a flood gets no further: nothing has left for half a second, or everything has.
+    /// Waits until a flood gets no further: nothing has left for five seconds, longer than a busy machine
+    /// lets a reader wait, or everything has.
     func stalls() async {
         await withCheckedContinuation { continuation in
             let isStalled = state.withLock { state in
@@ -158,7 +159,7 @@ final class ScriptedOrigin: Sendable {
     private func pour(_ left: Int, into channel: any Channel) {
         guard left > 0 else { return stalled() }
         let piece = ByteBuffer(repeating: 7, count: min(left, 1 << 18))
-        let guardian = channel.eventLoop.scheduleTask(in: .milliseconds(500)) { self.stalled() }
+        let guardian = channel.eventLoop.scheduleTask(in: .seconds(5)) { self.stalled() }
         channel.writeAndFlush(piece).whenComplete { result in
             guardian.cancel()
             guard case .success = result else { return self.stalled() }

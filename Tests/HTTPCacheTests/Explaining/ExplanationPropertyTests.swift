@@ -6,7 +6,7 @@ import NIOCore
 import Testing
 
 /// The engine runs beside the explanation: what was said is what is done.
-@Suite("An explanation, beside the engine", .timeLimit(.minutes(3)))
+@Suite("An explanation, beside the engine", .timeLimit(.minutes(20)))
 struct ExplanationPropertyTests {
     /// A failure names its seed; give it here alone to see it again.
     static let seeds: Range<UInt64> = 0..<600

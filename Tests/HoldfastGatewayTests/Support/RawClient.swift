@@ -51,6 +51,8 @@ final class RawClient: Sendable {
     ) async throws -> Value {
         let inbox = RawInbox()
         var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            // A busy machine may take longer than the ten seconds of NIO.
+            .connectTimeout(.hours(1))
             .channelOption(.autoRead, value: false)
             .channelOption(.allowRemoteHalfClosure, value: false)
             .channelInitializer { channel in

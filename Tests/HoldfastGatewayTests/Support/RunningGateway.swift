@@ -7,6 +7,8 @@ import NIOCore
 import NIOPosix
 
 /// A gateway on a free port, in front of an origin, with a store in memory and a clock that is moved by hand.
+///
+/// Its limits of time are out of reach: a test that is about one sets it.
 struct RunningGateway: Sendable {
     let server: GatewayServer
     let engine: CacheEngine
@@ -19,7 +21,7 @@ struct RunningGateway: Sendable {
     static func with<Value>(
         origin: String,
         mode: OfflineMode = .automatic,
-        options: EngineOptions = EngineOptions(),
+        options: EngineOptions = .patient,
         hasResidentBodies: Bool = true,
         rules: (any ExchangeRules)? = nil,
         wrapping wrap: (InMemoryResponseStore) -> any ResponseStore = { $0 },
@@ -30,8 +32,9 @@ struct RunningGateway: Sendable {
         let group = MultiThreadedEventLoopGroup.singleton
         let logger = Logger(label: "gateway") { _ in SwiftLogNoOpLogHandler() }
         var configuration = GatewayConfiguration(origin: try GatewayOrigin(origin), port: 0)
+        configuration.timeouts = .patient
         configure(&configuration)
-        var transportConfiguration = OriginTransport.Configuration()
+        var transportConfiguration = OriginTransport.Configuration.patient
         transportConfiguration.routes = configuration.routes
         configureTransport(&transportConfiguration)
         let transport = try OriginTransport(configuration: transportConfiguration, group: group, logger: logger)

@@ -70,7 +70,7 @@ private struct GraphQLMoments: MomentsRepository {
 }
 
 /// The first ancestor's repositories: abstractions that stay when what is beneath them changes.
-@Suite(.timeLimit(.minutes(5))) struct AncestorA_RepositoryTests {
+@Suite(.timeLimit(.minutes(20))) struct AncestorA_RepositoryTests {
     // A feature toggle decides what is beneath; who depends on the abstraction does not change.
     private func repository(_ client: CachingClient, _ url: String, usesGraphQL: Bool) -> any MomentsRepository {
         usesGraphQL ? GraphQLMoments(client: client, url: url) : RESTMoments(client: client, url: url)

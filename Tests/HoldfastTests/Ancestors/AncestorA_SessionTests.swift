@@ -6,7 +6,7 @@ import SampleOrigin
 import Testing
 
 /// The first ancestor's session: how requests are made, and how they end.
-@Suite(.timeLimit(.minutes(5))) struct AncestorA_SessionTests {
+@Suite(.timeLimit(.minutes(20))) struct AncestorA_SessionTests {
     /// All methods of an API through one private request: what its users write.
     private struct Backend<Response: Decodable & Sendable>: Endpoint {
         let baseURL: String
@@ -110,7 +110,7 @@ import Testing
                             completed.signal()
                         }
                     )
-                    let result = completed.wait(timeout: .now() + 60)
+                    let result = completed.wait(timeout: .now() + 600)
                     subscription.cancel()
                     continuation.resume(returning: result == .success)
                 }

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// The second ancestor: endpoints, tasks, encoders and a router.
-@Suite(.timeLimit(.minutes(5))) struct AncestorB_RouterTests {
+@Suite(.timeLimit(.minutes(20))) struct AncestorB_RouterTests {
     /// `EndPointType`: base URL, path, method, task, headers.
     private enum Movies: Endpoint {
         case newest(page: Int)

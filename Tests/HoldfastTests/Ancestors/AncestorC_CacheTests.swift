@@ -5,7 +5,7 @@ import SampleOrigin
 import Testing
 
 /// The third ancestor's `cache` and `onCache`, and the wishes it ends with.
-@Suite(.timeLimit(.minutes(5))) struct AncestorC_CacheTests {
+@Suite(.timeLimit(.minutes(20))) struct AncestorC_CacheTests {
     private struct User: Codable, Sendable, Equatable {
         var id: Int
         var name: String

@@ -5,7 +5,7 @@ import SampleOrigin
 import Testing
 
 /// What the third ancestor names as easy and leaves to others, and the fifth's download.
-@Suite(.timeLimit(.minutes(5))) struct AncestorC_EasyTests {
+@Suite(.timeLimit(.minutes(20))) struct AncestorC_EasyTests {
     // Grouped requests.
     @Test func groupedRequestsAnswerInTheirOrderAndNoMoreThanTheLimitAtATime() async throws {
         try await ScriptedClient.run { fixture in

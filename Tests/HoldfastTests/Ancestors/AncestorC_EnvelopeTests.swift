@@ -5,7 +5,7 @@ import SampleOrigin
 import Testing
 
 /// The third ancestor: results in envelopes, and what is read of them.
-@Suite(.timeLimit(.minutes(5))) struct AncestorC_EnvelopeTests {
+@Suite(.timeLimit(.minutes(20))) struct AncestorC_EnvelopeTests {
     private typealias Moment = MomentsDetails.Moment
 
     private func get<Value>(_ path: String, _ fixture: ClientFixture, as type: Value.Type) -> AnyRequest<Value> {

@@ -5,7 +5,7 @@ import NIOCore
 import Testing
 
 /// The third ancestor's `CacheManager`, and its faults as tests.
-@Suite(.timeLimit(.minutes(5))) struct AncestorC_StoreTests {
+@Suite(.timeLimit(.minutes(20))) struct AncestorC_StoreTests {
     private static let key = "https://a.example/x"
 
     // Separate methods for decoded objects and raw responses; what one writes, its own reading finds, and only that.

@@ -19,7 +19,7 @@ extension Endpoint where Self == HarbourAPI.Thing {
 }
 
 /// The fourth ancestor: one result, and steps from it.
-@Suite(.timeLimit(.minutes(5))) struct AncestorD_ResultTests {
+@Suite(.timeLimit(.minutes(20))) struct AncestorD_ResultTests {
     private struct Thing: Codable, Sendable, Equatable {
         @ExactInteger var id: Int64
         var name: String

@@ -5,7 +5,7 @@ import SampleOrigin
 import Testing
 
 /// The fifth ancestor: one enum of services, and root models.
-@Suite(.timeLimit(.minutes(5))) struct AncestorE_KitTests {
+@Suite(.timeLimit(.minutes(20))) struct AncestorE_KitTests {
     private enum Services: Endpoint {
         case request(String, String, Parameters = [:], HTTPRequest.Method = .get)
         case upload(String, String, Parameters = [:], Multipart, HTTPRequest.Method = .put)

@@ -4,7 +4,7 @@ import HoldfastTesting
 import Testing
 
 /// The page "Envelopes".
-@Suite(.timeLimit(.minutes(5))) struct EnvelopesPageTests {
+@Suite(.timeLimit(.minutes(20))) struct EnvelopesPageTests {
     struct Moment: Decodable, Sendable, Equatable { var id: String, title: String }
     struct GetMoments: Endpoint { var path: String { "/moments" } }
 

@@ -8,7 +8,7 @@ extension ServerEnvironment {
 }
 
 /// The page "Getting started".
-@Suite(.timeLimit(.minutes(5))) struct GettingStartedTests {
+@Suite(.timeLimit(.minutes(20))) struct GettingStartedTests {
     struct Feed: Decodable, Sendable {
         struct Moment: Decodable, Sendable { let id: String, title: String? }
         let moments: [Moment]

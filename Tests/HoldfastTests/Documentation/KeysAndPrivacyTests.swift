@@ -3,7 +3,7 @@ import HoldfastTesting
 import Testing
 
 /// The page "Keys and privacy".
-@Suite(.timeLimit(.minutes(5))) struct KeysAndPrivacyTests {
+@Suite(.timeLimit(.minutes(20))) struct KeysAndPrivacyTests {
     typealias GetFeed = GettingStartedTests.GetFeed
 
     @Test func secretsAreSentAndNotShown() async throws {

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// The page "Offline reads".
-@Suite(.timeLimit(.minutes(5))) struct OfflineReadsTests {
+@Suite(.timeLimit(.minutes(20))) struct OfflineReadsTests {
     typealias GetFeed = GettingStartedTests.GetFeed
 
     struct Timetable: Endpoint {

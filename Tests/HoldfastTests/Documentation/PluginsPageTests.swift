@@ -3,7 +3,7 @@ import HoldfastTesting
 import Testing
 
 /// The page "Plugins".
-@Suite(.timeLimit(.minutes(5))) struct PluginsPageTests {
+@Suite(.timeLimit(.minutes(20))) struct PluginsPageTests {
     typealias GetFeed = GettingStartedTests.GetFeed
 
     struct Stopwatch: ObservingPlugin {

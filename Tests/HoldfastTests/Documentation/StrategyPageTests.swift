@@ -3,7 +3,7 @@ import HoldfastTesting
 import Testing
 
 /// The page "Strategies".
-@Suite(.timeLimit(.minutes(5))) struct StrategyPageTests {
+@Suite(.timeLimit(.minutes(20))) struct StrategyPageTests {
     typealias GetFeed = GettingStartedTests.GetFeed
 
     private func show(_ feed: GettingStartedTests.Feed, isOld: Bool) {}

@@ -3,7 +3,7 @@ import HoldfastTesting
 import Testing
 
 /// The page "Testing your code".
-@Suite(.timeLimit(.minutes(5))) struct TestingYourCodeTests {
+@Suite(.timeLimit(.minutes(20))) struct TestingYourCodeTests {
     typealias Feed = GettingStartedTests.Feed
     typealias GetFeed = GettingStartedTests.GetFeed
 

@@ -4,7 +4,7 @@ import HoldfastTesting
 import Testing
 
 /// The page "Uploads and GraphQL".
-@Suite(.timeLimit(.minutes(5))) struct UploadsPageTests {
+@Suite(.timeLimit(.minutes(20))) struct UploadsPageTests {
     struct Comment: Encodable, Sendable { var text: String }
 
     struct AddComment: Endpoint {

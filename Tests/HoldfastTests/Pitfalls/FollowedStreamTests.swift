@@ -5,7 +5,7 @@ import SampleOrigin
 import Testing
 
 /// Streams that go on with what the store gets.
-@Suite(.timeLimit(.minutes(5))) struct FollowedStreamTests {
+@Suite(.timeLimit(.minutes(20))) struct FollowedStreamTests {
     // What is stored for another principal is not this one's news.
     @Test func aStreamSeesItsOwnPrincipalsValuesOnly() async throws {
         try await ScriptedClient.run { fixture in

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Streams that follow the store hear of invalidations, and none ends one.
-@Suite(.timeLimit(.minutes(5))) struct InvalidatedStreamTests {
+@Suite(.timeLimit(.minutes(20))) struct InvalidatedStreamTests {
     /// What makes a stored value out of date.
     enum Cause: CaseIterable {
         case mutation, target, tag, prefix, everything

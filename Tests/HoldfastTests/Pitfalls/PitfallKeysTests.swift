@@ -4,7 +4,7 @@ import HoldfastTesting
 import Testing
 
 /// What went wrong with keys elsewhere, at the level of the client: requests that are not the same do not answer each other.
-@Suite(.timeLimit(.minutes(5))) struct PitfallKeysTests {
+@Suite(.timeLimit(.minutes(20))) struct PitfallKeysTests {
     private typealias Request = AnyRequest<String>
 
     private func get(_ path: String, at url: String = ScriptedClient.url) -> Request {
@@ -84,10 +84,12 @@ import Testing
                 ({ .query($0) }, .get), ({ .json($0) }, .post), ({ .urlEncoded($0) }, .post),
                 ({ .encodable($0) }, .post),
             ]
+            var random = SeededRandom(seed: 1)
             for (task, method) in tasks {
                 let one = try fixture.client.request(for: request(names, task, method))
                 for _ in 0..<5 {
-                    let other = try fixture.client.request(for: request(names.shuffled(), task, method))
+                    let shuffled = names.shuffled(using: &random)
+                    let other = try fixture.client.request(for: request(shuffled, task, method))
                     #expect(one.head == other.head)
                     guard case .buffer(let first)? = one.body, case .buffer(let second)? = other.body else { continue }
                     #expect(first == second)

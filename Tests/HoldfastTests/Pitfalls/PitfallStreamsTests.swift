@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// What went wrong with streams elsewhere, at the level of the client.
-@Suite(.timeLimit(.minutes(5))) struct PitfallStreamsTests {
+@Suite(.timeLimit(.minutes(20))) struct PitfallStreamsTests {
     /// Counts what it decodes.
     private struct CountingDecoder: ResponseDecoder {
         let decoded: Events

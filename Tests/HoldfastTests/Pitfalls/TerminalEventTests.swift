@@ -6,7 +6,7 @@ import SampleOrigin
 import Testing
 
 /// How requests end where much happens at once, and where the network is cut in the middle.
-@Suite(.timeLimit(.minutes(5))) struct TerminalEventTests {
+@Suite(.timeLimit(.minutes(20))) struct TerminalEventTests {
     private static let noStore: HTTPFields = [.cacheControl: "no-store"]
 
     // Whoever wins, there is one end at most, nothing after it, and nothing after `finished()`.

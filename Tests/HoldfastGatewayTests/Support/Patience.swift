@@ -1,0 +1,40 @@
+import HTTPCache
+import HoldfastGateway
+
+// On a busy machine a test may stand still for a minute between two of its lines. What it is not about
+// must not pass meanwhile.
+
+private let patience = Duration.seconds(3600)
+
+extension GatewayConfiguration.Timeouts {
+    static var patient: Self {
+        var timeouts = Self()
+        timeouts.request = patience
+        timeouts.head = patience
+        timeouts.content = patience
+        timeouts.write = patience
+        timeouts.closing = patience
+        // A test that leaves an exchange under way waits for this at its end.
+        timeouts.draining = .seconds(60)
+        return timeouts
+    }
+}
+
+extension OriginTransport.Configuration {
+    static var patient: Self {
+        var configuration = Self()
+        configuration.connectTimeout = patience
+        configuration.firstByteTimeout = patience
+        configuration.readTimeout = patience
+        configuration.idleTimeout = patience
+        return configuration
+    }
+}
+
+extension EngineOptions {
+    static var patient: Self {
+        var options = Self()
+        options.hardTimeout = patience
+        return options
+    }
+}
