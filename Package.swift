@@ -208,6 +208,9 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        // A load with faults through the built gateway, judged by an oracle: scripts/soak.
+        .executableTarget(name: "soak", path: "Tests/Soak", swiftSettings: settings),
+        .testTarget(name: "SoakTests", dependencies: ["soak"], swiftSettings: settings),
         .testTarget(
             name: "CommandLineTests",
             dependencies: [

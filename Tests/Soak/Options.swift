@@ -1,0 +1,69 @@
+import Foundation
+
+/// The wishes of the command line.
+struct Options: Sendable {
+    var seconds = 30.0
+    var seed: UInt64 = 1
+    var parts = Set(Part.allCases)
+    var clients = 64
+    var gateway = ""
+    var dump = ""
+    /// Prints only what is found, and a line at the end.
+    var isQuiet = false
+
+    static let usage = """
+        usage: soak [SECONDS] [SEED] [--only PARTS] [--without PARTS] [--clients N] [--gateway FILE] [--dump FILE] [--quiet]
+
+        PARTS, joined with commas: \(Part.allCases.map(\.rawValue).joined(separator: ", "))
+        """
+
+    struct Wrong: Error { var what: String }
+
+    /// - Parameter folder: where the tools are that are not named.
+    init(_ arguments: [String], folder: String) throws {
+        gateway = folder + "/holdfast"
+        dump = folder + "/cache-dump"
+        var words = arguments[...]
+        var numbers: [String] = []
+        while let word = words.popFirst() {
+            guard word.hasPrefix("--") else {
+                numbers.append(word)
+                continue
+            }
+            if word == "--quiet" {
+                isQuiet = true
+                continue
+            }
+            guard let value = words.popFirst() else { throw Wrong(what: "'\(word)' needs a value") }
+            switch word {
+            case "--only":
+                let named = try Self.parts(value)
+                parts = named.reduce(named) { $0.union($1.needed) }
+            case "--without": parts.subtract(try Self.parts(value))
+            case "--clients": clients = try Self.number(value)
+            case "--gateway": gateway = value
+            case "--dump": dump = value
+            default: throw Wrong(what: "'\(word)' is no option")
+            }
+        }
+        if let first = numbers.first { seconds = Double(try Self.number(first)) }
+        if numbers.count > 1 { seed = UInt64(try Self.number(numbers[1])) }
+        guard numbers.count <= 2 else { throw Wrong(what: "'\(numbers[2])' is one number too many") }
+        guard parts.contains(where: { !$0.isFault }) else { throw Wrong(what: "no habit is left to ask anything") }
+        guard (1...256).contains(clients) else { throw Wrong(what: "\(clients) clients: 1 to 256 are possible") }
+    }
+
+    private static func number(_ text: String) throws -> Int {
+        guard let number = Int(text), number >= 0 else { throw Wrong(what: "'\(text)' is no number") }
+        return number
+    }
+
+    private static func parts(_ text: String) throws -> Set<Part> {
+        var parts: Set<Part> = []
+        for word in text.split(separator: ",") {
+            guard let part = Part(rawValue: String(word)) else { throw Wrong(what: "'\(word)' is no part of the load") }
+            parts.insert(part)
+        }
+        return parts
+    }
+}

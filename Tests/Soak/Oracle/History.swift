@@ -1,0 +1,83 @@
+/// The history of one resource: when the origin sent which version, and when changes made versions
+/// invalid.
+struct History: Sendable {
+    /// One version, for one selector.
+    struct Name: Hashable, Sendable {
+        var version: Int
+        var selector: String
+    }
+
+    /// When the origin said that a version is the current one.
+    struct Appearance: Sendable {
+        var first: Moment
+        var last: Moment
+        /// The last time that permits storing or freshening it; `nil` where there was none.
+        var confirmed: Moment?
+        /// Since when it is known that its connection said more than it should have.
+        var tainted: Moment?
+    }
+
+    /// After a change through the gateway, no lower version is valid.
+    struct Floor: Sendable {
+        var version: Int
+        var at: Moment
+        var cause: String
+    }
+
+    private(set) var appearances: [Name: Appearance] = [:]
+    private(set) var floors: [Floor] = []
+    private var events: [(at: Moment, what: String)] = []
+
+    mutating func append(_ event: String, at: Moment) {
+        events.append((at, event))
+        if events.count > 24 { events.removeFirst(12) }
+    }
+
+    mutating func sent(_ name: Name, confirms: Bool, at: Moment) {
+        var appearance = appearances[name] ?? Appearance(first: at, last: at)
+        appearance.last = at
+        if confirms { appearance.confirmed = at }
+        appearances[name] = appearance
+        guard appearances.count > 200 else { return }
+        // Old versions matter no more, and an entry for each version of a long run would be a leak.
+        let oldest = appearances.values.map(\.last).sorted()[100]
+        appearances = appearances.filter { $0.value.last > oldest }
+    }
+
+    mutating func taint(_ name: Name, at: Moment) {
+        appearances[name]?.tainted = at
+    }
+
+    /// The bytes behind it came when its connection had another request already.
+    mutating func forgive(_ name: Name) { appearances[name]?.tainted = nil }
+
+    /// The response was stored from a connection of which nothing is known any more.
+    mutating func forgetTaints(after moment: Moment) {
+        for (name, appearance) in appearances {
+            if let tainted = appearance.tainted, tainted > moment { appearances[name]?.tainted = nil }
+        }
+    }
+
+    mutating func invalidate(below version: Int, at: Moment, cause: String) {
+        floors.append(Floor(version: version, at: at, cause: cause))
+        if floors.count > 64 { floors.removeFirst(32) }
+    }
+
+    /// The highest floor of those that stood at a moment.
+    func floor(at moment: Moment) -> Floor? {
+        floors.filter { $0.at < moment }.max { $0.version < $1.version }
+    }
+
+    /// - Parameter now: from which the lines count back.
+    func lines(until now: Moment) -> [String] {
+        events.suffix(14).map { "\(Self.seconds($0.at - now)) s  \($0.what)" }
+    }
+
+    static func seconds(_ span: Double) -> String {
+        guard span.isFinite else { return "never" }
+        let thousandths = Int((span * 1_000).rounded())
+        let digits = String(abs(thousandths) % 1_000)
+        return "\(thousandths < 0 ? "-" : "+")\(abs(thousandths) / 1_000)."
+            + String(repeating: "0", count: 3 - digits.count) + digits
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+
+/// The lines that a run prints.
+struct Report {
+    let options: Options
+    let started: Moment
+    private(set) var peakMemory = 0
+    private(set) var peakDescriptors = 0
+
+    init(_ options: Options, started: Moment) {
+        self.options = options
+        self.started = started
+        guard !options.isQuiet else { return }
+        say("soak: \(Int(options.seconds)) s, seed \(options.seed), \(options.clients) clients")
+        let names = "time req/s hits stale failed ended p50/ms p99/ms MiB files origin"
+        say(Self.row(names.split(separator: " ").map(String.init)))
+    }
+
+    private static func row(_ cells: [String]) -> String {
+        cells.map { String(repeating: " ", count: max(1, 8 - $0.count)) + $0 }.joined()
+    }
+
+    /// A line about the last while.
+    mutating func line(_ counts: Statistics.Counts, over seconds: Double, _ gateway: GatewayProcess, _ origin: Origin) {
+        let (memory, descriptors) = (gateway.memory / 1_024, gateway.descriptors)
+        peakMemory = max(peakMemory, memory)
+        peakDescriptors = max(peakDescriptors, descriptors)
+        guard !options.isQuiet else { return }
+        let numbers = [
+            Int(Clock.now() - started), Int(Double(counts.exchanges) / max(seconds, 0.001)), counts.hits, counts.stale,
+            counts.failures, counts.ended, counts.latency(0.5), counts.latency(0.99), memory, descriptors,
+            origin.connections,
+        ]
+        say(Self.row(numbers.map { "\($0)" }))
+    }
+
+    func end(_ total: Statistics.Counts, faults: [Part: Int], unexplained: Int) {
+        let seconds = Clock.now() - started
+        if !options.isQuiet {
+            let habits = total.habits.sorted { $0.key.rawValue < $1.key.rawValue }
+            say("habits: " + habits.map { "\($0.key.rawValue) \($0.value)" }.joined(separator: ", "))
+            let faults = faults.sorted { $0.key.rawValue < $1.key.rawValue }
+            say("faults: " + faults.map { "\($0.key.rawValue) \($0.value)" }.joined(separator: ", "))
+            say("interim responses \(total.interim), unexplained failures \(unexplained)")
+        }
+        say(
+            "soak: \(total.exchanges) exchanges in \(Int(seconds)) s (\(Int(Double(total.exchanges) / seconds)) a second), "
+                + "p99 \(total.latency(0.99)) ms, at most \(peakMemory) MiB and \(peakDescriptors) descriptors, "
+                + "seed \(options.seed)"
+        )
+    }
+
+    /// Prints the findings, and the commands that show them again.
+    func findings(_ findings: [Finding], log: String) {
+        for finding in findings.prefix(3) {
+            say("")
+            for line in finding.lines { say(line) }
+        }
+        var command = "make soak SECONDS=\(Int(options.seconds)) SEED=\(options.seed)"
+        let (taken, left) = (options.parts, Part.allCases.filter { !options.parts.contains($0) })
+        if taken.count < left.count {
+            command += " ONLY=" + Part.allCases.filter(taken.contains).map(\.rawValue).joined(separator: ",")
+        } else if !left.isEmpty {
+            command += " WITHOUT=" + left.map(\.rawValue).joined(separator: ",")
+        }
+        say("\nAgain: \(command)")
+        if let habit = findings.compactMap({ $0.exchange?.request.habit }).first {
+            say("Alone: make soak SECONDS=60 SEED=\(options.seed) ONLY=\(habit.rawValue)")
+        }
+        if !log.isEmpty { say("The gateway's log ends:\n\(log)") }
+    }
+}
+
+/// Writes a line at once: who watches a run does not wait for a full buffer.
+func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }

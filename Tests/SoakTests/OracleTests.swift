@@ -1,0 +1,244 @@
+import Testing
+
+@testable import soak
+
+/// The oracle finds what it is for: each test tells it a history that must not be, beside the one
+/// that may.
+@Suite struct OracleTests {
+    @Test func acceptsWhatTheOriginSaid() throws {
+        var story = try Story("/page/1")
+        story.origin(version: 1, at: 10)
+        #expect(story.get(version: 1, "fwd=uri-miss; stored", at: 9.9) == [])
+        #expect(story.get(version: 1, "hit; ttl=1", age: 1, at: 11) == [])
+    }
+
+    @Test func findsAnotherByte() throws {
+        var story = try Story("/page/1")
+        story.origin(version: 1, at: 10)
+        story.alter = { $0.content[$0.content.count - 1] ^= 1 }
+        #expect(story.get(version: 1, "fwd=uri-miss", at: 9.9) == [.content])
+    }
+
+    @Test func findsABodyThatEndsEarly() throws {
+        var story = try Story("/page/1")
+        story.origin(version: 1, at: 10)
+        story.alter = { $0.content.removeLast() }
+        #expect(story.get(version: 1, "fwd=uri-miss", at: 9.9) == [.content])
+    }
+
+    @Test func findsTheBodyOfAnotherVersion() throws {
+        // A HEAD without validators put new fields before an old body.
+        var story = try Story("/plain/1")
+        story.origin(version: 1, at: 10)
+        story.origin(version: 2, at: 11, confirms: false)
+        let old = story.representation(version: 1).bytes
+        story.alter = { $0.content = old }
+        #expect(story.get(version: 2, "hit; ttl=3600", age: 0, at: 12).contains(.content))
+    }
+
+    @Test func findsAHeadThatFreshensWithoutAValidator() throws {
+        var story = try Story("/plain/1")
+        story.origin(version: 1, at: 10)
+        story.origin(version: 1, at: 5_000, confirms: false)
+        #expect(story.get(version: 1, "hit; ttl=3599", age: 1, at: 5_001) == [.freshness])
+    }
+
+    @Test func findsAResponseToAnotherRequest() throws {
+        var story = try Story("/page/1")
+        story.origin(version: 1, at: 10)
+        story.alter = { $0.set("x-soak-target", "/page/2") }
+        #expect(story.get(version: 1, "fwd=uri-miss", at: 9.9) == [.otherResource])
+    }
+
+    @Test func findsTheResponseToAnotherUniqueRequest() throws {
+        var story = try Story("/once/1")
+        story.alter = { $0.set("x-soak-number", "other") }
+        #expect(story.get(version: 1, "fwd=uri-miss", at: 9.9) == [.otherResource])
+        story.alter = { _ in }
+        #expect(story.get(version: 1, "fwd=uri-miss", at: 9.9) == [])
+    }
+
+    @Test func findsAnotherPrincipalsResponse() throws {
+        var story = try Story("/mine/1")
+        story.selector = "p1"
+        story.origin(version: 1, at: 10)
+        story.alter = { $0.set("x-soak-selector", "p2") }
+        #expect(story.get(version: 1, "hit; ttl=1", age: 0, at: 10.5) == [.otherPrincipal])
+    }
+
+    @Test func findsAnotherEntityTag() throws {
+        var story = try Story("/page/1")
+        story.origin(version: 1, at: 10)
+        story.alter = { $0.set("etag", "\"v2--\"") }
+        #expect(story.get(version: 1, "fwd=uri-miss", at: 9.9) == [.tag])
+    }
+
+    @Test func findsAnotherStatus() throws {
+        var story = try Story("/page/1")
+        story.origin(version: 1, at: 10)
+        story.alter = { $0.status = 404 }
+        #expect(story.get(version: 1, "fwd=uri-miss", at: 9.9) == [.status])
+    }
+
+    @Test func findsAVersionThatNoOriginSent() throws {
+        var story = try Story("/page/1")
+        story.origin(version: 1, at: 10)
+        #expect(story.get(version: 2, "fwd=uri-miss", at: 9.9) == [.unknownVersion])
+    }
+}
+
+/// Which versions may come from the store at which time.
+@Suite struct ValidityTests {
+    @Test(arguments: [(11.5, false), (14.0, true)]) func findsAStaleResponseSaidToBeFresh(at: Double, isWrong: Bool)
+        throws
+    {
+        var story = try Story("/page/1")
+        story.origin(version: 1, at: 10)
+        story.origin(version: 2, at: 11)
+        let age = Int(at - 10)
+        #expect(story.get(version: 1, "hit; ttl=0", age: age, at: at) == (isWrong ? [.freshness] : []))
+    }
+
+    @Test func findsAPositiveTimeToLiveOfAStaleResponse() throws {
+        var story = try Story("/page/1")
+        story.origin(version: 1, at: 10)
+        #expect(story.get(version: 1, "hit; ttl=-9; detail=offline", age: 10, at: 20) == [])
+        #expect(story.get(version: 1, "hit; ttl=1; detail=offline", age: 10, at: 20) == [.freshness])
+        #expect(story.get(version: 1, "hit; ttl=-9", age: 10, at: 10.5) == [.freshness])
+    }
+
+    @Test func findsAnAgeThatIsTooLowOrTooHigh() throws {
+        var story = try Story("/ware/1")
+        story.origin(version: 1, at: 10)
+        #expect(story.get(version: 1, "hit; ttl=3580", age: 20, at: 30) == [])
+        #expect(story.get(version: 1, "hit; ttl=3600", age: 0, at: 30) == [.age])
+        #expect(story.get(version: 1, "hit; ttl=3500", age: 100, at: 30) == [.age])
+    }
+
+    @Test(arguments: ["PUT", "POST", "DELETE"]) func findsWhatAChangeInvalidated(method: String) throws {
+        var story = try Story("/ware/1")
+        story.origin(version: 1, at: 10)
+        story.origin(version: 2, at: 20, confirms: false)
+        #expect(story.change(method, version: 2, at: 19.9) == [])
+        #expect(story.get(version: 1, "hit; ttl=3589; detail=offline", age: 11, at: 21) == [.invalidation])
+        #expect(story.get(version: 1, "hit; ttl=-1; detail=offline", age: 11, at: 21) == [.invalidation])
+        #expect(story.get(version: 1, "hit; ttl=3589; detail=invalidated", age: 11, at: 21) == [.invalidation])
+        #expect(story.get(version: 1, "hit; ttl=-1; detail=invalidated", age: 11, at: 21) == [])
+        // Under way when the change succeeded.
+        #expect(story.get(version: 1, "hit; ttl=3590", age: 10, at: 19.95) == [])
+    }
+
+    @Test func findsWhatCameFromAConnectionThatLied() throws {
+        var story = try Story("/lie/head/1")
+        story.origin(version: 2, at: 10)
+        story.oracle.originLies(story.resource, story.name(version: 2), how: "", at: 10.1)
+        #expect(story.get(version: 2, "fwd=uri-miss", at: 9.9) == [])
+        #expect(story.get(version: 2, "hit; ttl=59", age: 1, at: 11) == [])
+        #expect(story.get(version: 2, "hit; ttl=57", age: 3, at: 13) == [.tainted])
+    }
+
+    @Test func excusesALieThatCrossedWithARequest() throws {
+        var story = try Story("/lie/own/1")
+        story.origin(version: 2, at: 10)
+        story.oracle.originLies(story.resource, story.name(version: 2), how: "", at: 10.1)
+        story.oracle.originForgives(story.resource, story.name(version: 2), at: 10.2)
+        #expect(story.get(version: 2, "hit; ttl=57", age: 3, at: 13) == [])
+    }
+
+    @Test func excusesALieThatAKilledGatewayDidNotRead() throws {
+        var story = try Story("/lie/idle/1")
+        story.origin(version: 2, at: 10)
+        story.oracle.originLies(story.resource, story.name(version: 2), how: "", at: 10.1)
+        story.oracle.troubleBegins(.gateway, at: 10.2)
+        story.oracle.troubleEnds(.gateway, at: 11)
+        #expect(story.get(version: 2, "hit; ttl=57", age: 3, at: 13) == [])
+    }
+
+    @Test func findsAResponseThatWasForwardedBeforeItsRequest() throws {
+        var story = try Story("/page/1")
+        story.origin(version: 1, at: 10)
+        #expect(story.get(version: 1, "fwd=stale; fwd-status=304; ttl=2", age: 0, at: 10.5) == [.forwarded])
+        #expect(story.get(version: 1, "fwd=uri-miss; collapsed", at: 10.5) == [])
+    }
+
+    @Test func findsASmuggledResponseOnceItCouldBeTold() throws {
+        var story = try Story("/lie/second/1")
+        story.oracle.originSmuggles(7, at: 10)
+        story.origin(version: 2, at: 9)
+        story.alter = {
+            $0.set("x-soak-target", "/smuggled/7")
+            $0.set("x-soak-smuggled", "7")
+        }
+        #expect(story.get(version: 2, "fwd=uri-miss", at: 11) == [.otherResource])
+        // Under way when it was written: no gateway can tell.
+        #expect(story.get(version: 2, "fwd=uri-miss", at: 9.5) == [])
+    }
+}
+
+/// Connections and interim responses.
+@Suite struct ConnectionTests {
+    @Test func findsARequestThatVanishes() throws {
+        var story = try Story("/page/1")
+        #expect(story.judge(.ended("closed"), at: 10) == [.vanished])
+        #expect(story.judge(.timedOut, at: 10) == [.timeOut])
+        #expect(story.judge(.malformed("no status"), at: 10) == [.malformed])
+    }
+
+    @Test func findsRequestsThatAClosedConnectionLeavesBehind() throws {
+        var story = try Story("/page/1")
+        story.origin(version: 1, at: 10)
+        story.alter = { $0.set("connection", "close") }
+        #expect(story.get(version: 1, "fwd=uri-miss", at: 9.9) == [])
+        story.behind = 1
+        #expect(story.get(version: 1, "fwd=uri-miss", at: 9.9) == [.vanished])
+    }
+
+    @Test func excusesAConnectionOfAKilledGateway() throws {
+        var story = try Story("/page/1")
+        story.oracle.troubleBegins(.gateway, at: 9)
+        story.oracle.troubleEnds(.gateway, at: 10.1)
+        #expect(story.judge(.ended("reset"), at: 10) == [])
+        #expect(story.judge(.ended("reset"), at: 20) == [.vanished])
+    }
+
+    @Test(arguments: [400, 404, 408, 431, 500]) func findsAnErrorThatNothingAskedFor(status: Int) throws {
+        var story = try Story("/page/1")
+        let response = ReceivedResponse(status: status, fields: [])
+        #expect(story.judge(.response(response), at: 10) == [.refused])
+    }
+
+    @Test func countsAnOriginThatIsSaidToBeUnreachableForNoReason() throws {
+        var story = try Story("/page/1")
+        let response = ReceivedResponse(status: 504, fields: [])
+        #expect(story.judge(.response(response), at: 10) == [])
+        #expect(story.oracle.unexplained == 1)
+        story.oracle.troubleBegins(.origin, at: 20)
+        #expect(story.judge(.response(response), at: 21) == [])
+        #expect(story.oracle.unexplained == 1)
+    }
+
+    @Test(arguments: [(0, [Finding.Rule.interim]), (1, []), (2, [.interim])])
+    func findsAnInterimResponseThatIsLostOrDoubled(count: Int, findings: [Finding.Rule]) throws {
+        var story = try Story("/early/1")
+        story.alter = { response in
+            response.interim = (0..<count).map { _ in .init(status: 103, fields: [("x-soak-number", "n")]) }
+        }
+        #expect(story.get(version: 1, "fwd=uri-miss", at: 10) == findings)
+    }
+
+    @Test func findsAnotherRequestsInterimResponse() throws {
+        var story = try Story("/early/1")
+        story.alter = { $0.interim = [.init(status: 103, fields: [("x-soak-number", "other")])] }
+        #expect(story.get(version: 1, "fwd=uri-miss", at: 10) == [.interim])
+    }
+
+    @Test func findsContentThatTheOriginDidNotGet() throws {
+        var story = try Story("/upload/1")
+        story.content = [1, 2, 3]
+        let digest = [UInt8]([1, 2, 3]).digest
+        story.alter = { $0.set("x-soak-took", "3 \(digest)") }
+        #expect(story.change("POST", version: 1, at: 10) == [])
+        story.alter = { $0.set("x-soak-took", "2 \(digest)") }
+        #expect(story.change("POST", version: 1, at: 10) == [.uploaded])
+    }
+}
