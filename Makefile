@@ -9,7 +9,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build release install run demo unit test test-clients simulate crash mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-store docs lint format clean
+.PHONY: help setup build release install run demo unit test test-clients simulate crash soak mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-store docs lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -45,6 +45,9 @@ simulate: ## Run the engine's simulation with SEEDS seeds (200) from FIRST (1) o
 
 crash: ## Kill the store's process, its disk and its power: ROUNDS rounds (1000)
 	@scripts/crash
+
+soak: ## Load the built gateway for SECONDS (600), with faults; every response is judged
+	@scripts/soak $(or $(SECONDS),600) $(or $(SEED),1)
 
 fuzz: ## Run every fuzzer for SECONDS each (60)
 	@scripts/fuzz $(or $(SECONDS),60)
