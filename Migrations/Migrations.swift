@@ -30,6 +30,7 @@ public enum Migrations {
         Migration(version: 1, name: "V001__store", octets: PackageResources.V001__store_sql),
         Migration(version: 2, name: "V002__tags", octets: PackageResources.V002__tags_sql),
         Migration(version: 3, name: "V003__sweeps", octets: PackageResources.V003__sweeps_sql),
+        Migration(version: 4, name: "V004__causes", octets: PackageResources.V004__causes_sql),
     ]
 
     /// The version that the last step leads to.

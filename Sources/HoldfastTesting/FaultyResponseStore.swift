@@ -167,11 +167,11 @@ public final class FaultyResponseStore: ResponseStore {
     /// See `ResponseStore`.
     public func invalidate(
         _ scope: InvalidationScope,
-        keepingForOffline: Bool,
+        _ effect: InvalidationEffect,
         at now: Timestamp
     ) async throws -> InvalidationSequence {
         try await perform(.invalidate) {
-            try await base.invalidate(scope, keepingForOffline: keepingForOffline, at: now)
+            try await base.invalidate(scope, effect, at: now)
         }
     }
 

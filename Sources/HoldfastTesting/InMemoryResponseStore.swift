@@ -91,7 +91,7 @@ public final class InMemoryResponseStore: ResponseStore {
     /// See `ResponseStore`.
     public func invalidate(
         _ scope: InvalidationScope,
-        keepingForOffline: Bool,
+        _ effect: InvalidationEffect,
         at now: Timestamp
     ) async throws -> InvalidationSequence {
         let number = state.withLock { state in
@@ -101,11 +101,13 @@ public final class InMemoryResponseStore: ResponseStore {
                 var kept: [StoredResponse] = []
                 for var response in state.responses[key, default: []] {
                     if scope.covers(key, tags: state.tags[response.id] ?? []) {
-                        if !keepingForOffline {
+                        switch effect {
+                        case .remove:
                             state.forget(response)
                             continue
+                        case .mark(let cause):
+                            response.head.invalidate(cause)
                         }
-                        response.head.isInvalidated = true
                     }
                     kept.append(response)
                 }

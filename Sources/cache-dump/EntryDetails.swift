@@ -36,7 +36,7 @@ struct EntryDetails: Encodable {
     // MARK: JSON
 
     private enum CodingKeys: String, CodingKey {
-        case tags, fields, selectingFields, freshnessSource, freshnessLifetimeSeconds, bodyPreview
+        case tags, fields, selectingFields, freshnessSource, freshnessLifetimeSeconds, bodyPreview, invalidatedBy
     }
 
     func encode(to encoder: any Encoder) throws {
@@ -48,6 +48,7 @@ struct EntryDetails: Encodable {
         try container.encode(lifetime?.source.rawValue, forKey: .freshnessSource)
         try container.encode(lifetime.map { seconds($0.milliseconds) }, forKey: .freshnessLifetimeSeconds)
         try container.encode(preview?.text, forKey: .bodyPreview)
+        try container.encode(report.entry.invalidation?.word, forKey: .invalidatedBy)
     }
 
     // MARK: Text
@@ -81,6 +82,9 @@ struct EntryDetails: Encodable {
         facts.append(("fresh until", moment(entry.expiresAt, at: now) ?? "always"))
         facts.append(("stored", moment(entry.storedAt, at: now) ?? ""))
         facts.append(("last used", moment(entry.lastUsedAt, at: now) ?? ""))
+        if entry.invalidation == .unsafeMethod {
+            facts.append(("invalidated", "by a success of an unsafe method, not by a purge"))
+        }
         if entry.isPinned { facts.append(("pinned", "not evicted")) }
         if !tags.isEmpty { facts.append(("tags", tags.joined(separator: ", "))) }
         facts.append(("body", "\(entry.bodyLength) bytes, \(entry.contentType ?? "of no stated type")"))
@@ -109,6 +113,16 @@ struct EntryDetails: Encodable {
             "", preview.isWhole ? "body" : "body, its first \(preview.text.utf8.count) bytes ('--body' writes all)",
         ]
             + lines.map { "  " + Formatting.printable(String($0)) }
+    }
+}
+
+extension InvalidationCause {
+    /// As JSON says it.
+    fileprivate var word: String {
+        switch self {
+        case .unspecified: "unspecified"
+        case .unsafeMethod: "unsafe-method"
+        }
     }
 }
 

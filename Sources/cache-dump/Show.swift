@@ -15,7 +15,8 @@ struct Show: AsyncParsableCommand {
             JSON: one object per entry, with the keys of 'list' and: tags, fields and selectingFields (arrays of \
             [name, value]), freshnessSource (maxAge, sMaxage, expires, heuristic, explicitExpiry, rule, \
             ruleDefault or none), \
-            freshnessLifetimeSeconds, bodyPreview (text; null for other bodies).
+            freshnessLifetimeSeconds, bodyPreview (text; null for other bodies), invalidatedBy (unsafe-method, unspecified, or \
+            null).
 
             EXAMPLES
               cache-dump show feed.store 'https://api.example.com/moments?userID=harbour'

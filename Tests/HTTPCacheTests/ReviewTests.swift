@@ -477,9 +477,9 @@ private final class SlowStore: ResponseStore {
         try await base.freshen(response, with: draft, fence: fence)
     }
 
-    func invalidate(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) async throws
+    func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) async throws
         -> InvalidationSequence
     {
-        try await base.invalidate(scope, keepingForOffline: keepingForOffline, at: now)
+        try await base.invalidate(scope, effect, at: now)
     }
 }

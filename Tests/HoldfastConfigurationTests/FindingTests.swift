@@ -202,7 +202,7 @@ import Testing
         ),
         (
             "{stale: {despite: [no-store]}}",
-            "1: stale.despite: Expected no-cache, must-revalidate, proxy-revalidate or s-maxage, not 'no-store'."
+            "1: stale.despite: Expected no-cache, must-revalidate, proxy-revalidate, s-maxage or invalidated, not 'no-store'."
         ),
         ("{tags: {a: b}}", "1: tags: Expected tags, or a list of such, not a mapping."),
         ("{eager-refresh: 2}", "1: eager-refresh: Expected a number from 0 to 1, not '2'."),

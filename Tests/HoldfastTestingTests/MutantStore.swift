@@ -27,6 +27,7 @@ final class MutantStore: ResponseStore {
         case ignoresFences = "whose fill began before an invalidation"
         case refusesEverythingAfterAnInvalidation = "A fill that began after an invalidation is stored"
         case removesWhereItShouldMark = "'keepingForOffline' marks"
+        case forgetsCauses = "An invalidation's cause is kept"
         case invalidatesKeysForTargets = "A target is invalidated in all partitions"
         case takesPrefixesForTargets = "A prefix is invalidated for the targets"
         case takesPrefixesForPaths = "A prefix ends anywhere"
@@ -166,12 +167,13 @@ final class MutantStore: ResponseStore {
         return try await base.freshen(response, with: draft, fence: fence)
     }
 
-    func invalidate(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) async throws
+    func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) async throws
         -> InvalidationSequence
     {
-        var (scope, keeping) = (scope, keepingForOffline)
+        var (scope, effect) = (scope, effect)
         switch mutation {
-        case .removesWhereItShouldMark: keeping = false
+        case .removesWhereItShouldMark: effect = .remove
+        case .forgetsCauses: if case .mark = effect { effect = .mark(.unspecified) }
         case .invalidatesKeysForTargets:
             if case .target(let target) = scope { scope = .key(CacheKey(method: .get, target: target)) }
         case .takesPrefixesForTargets:
@@ -189,7 +191,7 @@ final class MutantStore: ResponseStore {
         case .hangsOnInvalidation: if base.all.isEmpty { try await Gate().wait() }
         default: break
         }
-        let number = try await base.invalidate(scope, keepingForOffline: keeping, at: now)
+        let number = try await base.invalidate(scope, effect, at: now)
         return mutation == .countsNothing ? InvalidationSequence(1) : number
     }
 

@@ -7,7 +7,7 @@ import Testing
 
 /// The stores that programs of every released schema left: see Tests/Fixtures/stores/README.md.
 @Suite struct FrozenStoreTests {
-    static let versions = [1, 2]
+    static let versions = [1, 2, 3]
 
     let folder: TemporaryFolder
     let clock = ManualClock()
@@ -35,7 +35,8 @@ import Testing
         let large = try #require(try await store.responses.lookup(try cacheKey("/large")).first)
         let octets = ByteBuffer(bytes: (0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 / 256) })
         #expect(try await store.responses.openBody(of: large)?.collect(upTo: 70_000) == octets)
-        #expect(try await store.responses.lookup(try cacheKey("/marked")).map(\.head.isInvalidated) == [true])
+        // Why was not stored then, so it answers offline as it did.
+        #expect(try await store.responses.lookup(try cacheKey("/marked")).map(\.head.invalidation) == [.unspecified])
         #expect(try await store.object([String].self, forKey: "names") == ["a", "b"])
         #expect(store.responses.invalidationSequence.number == 1)
 

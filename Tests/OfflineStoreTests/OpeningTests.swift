@@ -219,7 +219,7 @@ import Testing
     /// Released steps are frozen. A change of the schema is a new file.
     @Test(arguments: [
         ("V001__store", 10_225_777_037_920_993_147), ("V002__tags", 6_731_857_290_421_569_900),
-        ("V003__sweeps", 14_917_343_767_749_325_490),
+        ("V003__sweeps", 14_917_343_767_749_325_490), ("V004__causes", 17_495_505_146_469_493_276),
     ])
     func releasedStepsDoNotChange(_ name: String, _ checksum: UInt64) throws {
         let step = try #require(Migrations.all.first { $0.name == name })

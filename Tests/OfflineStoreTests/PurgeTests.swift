@@ -231,7 +231,7 @@ import Testing
                 key: Array("n".utf8),
                 variant: [],
                 targetHash: nil,
-                isInvalidated: false,
+                invalidation: nil,
                 isUsableStale: true,
                 storedAt: 0,
                 expiresAt: .max,

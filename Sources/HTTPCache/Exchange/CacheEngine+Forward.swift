@@ -40,27 +40,39 @@ extension CacheEngine {
 
     /// Invalidates what a success of an unsafe method may have changed, before its caller sees the answer: the target, what `Location` and
     /// `Content-Location` name, and the groups it names itself. RFC 9111 §4.4, RFC 9875 §3
+    ///
+    /// What a DELETE deleted is removed: its own target, and nothing that it names.
     private func invalidate(after response: HTTPResponse, to prepared: PreparedRequest) async {
         let (request, target) = (prepared.request.head, prepared.target)
-        var targets = policy.invalidatedTargets(by: response, to: request, target: target)
-        if !prepared.request.invalidatesTarget { targets.removeAll { $0 == target } }
-        var scopes = scopes(of: targets, for: prepared)
+        let targets = policy.invalidatedTargets(by: response, to: request, target: target)
+        var changes: [(scope: InvalidationScope, effect: InvalidationEffect)] = []
+        if targets.contains(target), prepared.request.invalidatesTarget {
+            let isDeleted = request.method == .delete && response.status.kind == .successful
+            changes += scopes(of: [target], for: prepared, isOwn: true).map { scope in
+                // A tag is others' too.
+                if case .target = scope, isDeleted { (scope, .remove) } else { (scope, .mark(.unsafeMethod)) }
+            }
+        }
+        var others = scopes(of: targets.filter { $0 != target }, for: prepared, isOwn: false)
         if options.usesCacheGroups {
-            scopes += target.tags(ofGroups: policy.invalidatedGroups(by: response, to: request)).map(
+            others += target.tags(ofGroups: policy.invalidatedGroups(by: response, to: request)).map(
                 InvalidationScope.tag
             )
         }
+        changes += others.map { ($0, .mark(.unsafeMethod)) }
         let now = clock.now()
         var done: Set<InvalidationScope> = []
-        for scope in scopes where done.insert(scope).inserted {
-            await recovering("invalidate") { try await self.store.invalidate(scope, keepingForOffline: true, at: now) }
+        for (scope, effect) in changes where done.insert(scope).inserted {
+            await recovering("invalidate") { try await self.store.invalidate(scope, effect, at: now) }
         }
     }
 
     /// What is invalidated with targets: each as it came, as it was sent, and as it is keyed, in all partitions.
     ///
-    /// - Parameter prepared: the request that names them, or whose answer does.
-    func scopes(of named: [TargetURI], for prepared: PreparedRequest) -> [InvalidationScope] {
+    /// - Parameters:
+    ///   - prepared: the request that names them, or whose answer does.
+    ///   - isOwn: they are the request's own.
+    func scopes(of named: [TargetURI], for prepared: PreparedRequest, isOwn: Bool) -> [InvalidationScope] {
         var targets = named
         if let secrets = prepared.request.secrets {
             // Those of other requests are keyed without them, too, and a record of what was invalidated is stored.
@@ -68,7 +80,7 @@ extension CacheEngine {
         }
         if prepared.rules != nil, !targets.isEmpty {
             // Both as it came and as it was sent, and each as it is keyed.
-            targets.append(prepared.shownTarget)
+            if isOwn { targets.append(prepared.shownTarget) }
             let override = prepared.presented.overrides
             var keyed: [TargetURI] = []
             for target in targets.flatMap({ keyedTargets(of: $0, like: prepared.request.head, overriding: override) })

@@ -15,7 +15,7 @@ extension CacheEngine {
         guard let prepared = prepare(request) else { throw ExchangeError.invalidTarget(request) }
         let now = clock.now()
         var done: Set<InvalidationScope> = []
-        for scope in scopes(of: [prepared.target], for: prepared) where done.insert(scope).inserted {
+        for scope in scopes(of: [prepared.target], for: prepared, isOwn: true) where done.insert(scope).inserted {
             try await store.invalidate(scope, keepingForOffline: keepingForOffline, at: now)
         }
     }

@@ -435,8 +435,14 @@ package struct ExchangeMachine: Sendable {
         Serve(
             stored: stored,
             freshness: reuse.freshness,
-            outcome: CacheOutcome(isHit: true, timeToLive: reuse.freshness.secondsToLive)
+            outcome: CacheOutcome(isHit: true, timeToLive: Self.secondsToLive(stored, reuse))
         )
+    }
+
+    /// What is served says so where an unsafe method ended its lifetime early. RFC 9111 §4.4, RFC 9211 §2.4
+    private static func secondsToLive(_ stored: StoredResponse, _ reuse: Reuse) -> Int64 {
+        let seconds = reuse.freshness.secondsToLive
+        return stored.head.invalidation == .unsafeMethod ? min(seconds, 0) : seconds
     }
 
     private func validation(of stored: StoredResponse, reason: CacheOutcome.ForwardReason) -> Fetch {
@@ -488,9 +494,12 @@ package struct ExchangeMachine: Sendable {
 
     private func staleForbidden(by directive: String, cause: (any Error)?) -> ExchangeError {
         let why =
-            directive.hasPrefix("stale.")
-            ? "it is staler than '\(directive)' allows"
-            : "'\(directive)'\(directive == "cookie" ? ": it was made for others" : "")"
+            switch directive {
+            case "cookie": "'cookie': it was made for others"
+            case "invalidated": "an unsafe method invalidated it"
+            case _ where directive.hasPrefix("stale."): "it is staler than '\(directive)' allows"
+            default: "'\(directive)'"
+            }
         return ExchangeError(
             code: .staleForbidden,
             message:

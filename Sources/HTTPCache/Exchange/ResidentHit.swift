@@ -68,6 +68,6 @@ extension StoredResponse {
     /// Whether nothing has happened to it: every change of its head brings a new ``content``, or another time.
     fileprivate func isSame(as other: StoredResponse) -> Bool {
         id == other.id && content === other.content && head.responseTime == other.head.responseTime
-            && head.isInvalidated == other.head.isInvalidated
+            && head.invalidation == other.head.invalidation
     }
 }

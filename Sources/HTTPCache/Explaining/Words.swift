@@ -36,6 +36,7 @@ struct Wording {
     /// What forbids stale use.
     func prohibition(_ name: String) -> String {
         if name == "cookie" { return "the request has a 'Cookie', and what is stored was made for others" }
+        if name == "invalidated" { return "a success of an unsafe method invalidated it" }
         if name.hasPrefix("stale.") { return "it is staler than '\(name)' allows\(rule(of: [name]))" }
         return "'\(name)' forbids its use without validation"
     }

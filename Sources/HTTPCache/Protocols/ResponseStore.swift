@@ -50,12 +50,13 @@ public protocol ResponseStore: Sendable {
     /// Invalidates: durable when it returns, and every fill that began before it will not be stored.
     ///
     /// - Parameters:
-    ///   - keepingForOffline: `true` marks what is stored as invalidated (it answers only when the origin cannot be
-    ///     reached); `false` removes it.
+    ///   - effect: what becomes of what is stored. Of two causes the greater one is kept, until the response is freshened
+    ///     or replaced. An unsafe method is about targets, keys and tags: of a prefix, or of everything, a store may
+    ///     take its cause for ``InvalidationCause/unspecified``.
     ///   - now: recorded with the invalidation.
     /// - Returns: the invalidation's number.
     @discardableResult
-    func invalidate(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) async throws
+    func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) async throws
         -> InvalidationSequence
 
     /// Tells of every change to what is stored, after its commit.
@@ -67,6 +68,25 @@ extension ResponseStore {
     public func openBody(of response: StoredResponse) async throws -> BodyStream? {
         try await openBody(of: response, range: nil)
     }
+
+    /// Invalidates for no cause that is known: a purge.
+    ///
+    /// - Parameter keepingForOffline: `true` marks what is stored as invalidated (it answers only when the origin cannot
+    ///   be reached); `false` removes it.
+    @discardableResult
+    public func invalidate(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) async throws
+        -> InvalidationSequence
+    {
+        try await invalidate(scope, keepingForOffline ? .mark(.unspecified) : .remove, at: now)
+    }
+}
+
+/// What an invalidation does to what is stored. RFC 9111 §4.4
+public enum InvalidationEffect: Sendable, Hashable {
+    /// It is removed.
+    case remove
+    /// It is kept and marked (``StoredResponseHead/invalidation``).
+    case mark(InvalidationCause)
 }
 
 /// A number of the store's one sequence of invalidations. It only grows, also across restarts.

@@ -14,13 +14,14 @@ extension CacheOutcome.Detail {
     /// Too many requests wait for the origin.
     public static let overloaded = CacheOutcome.Detail("overloaded")
 
-    /// Stale, served although a directive forbids that, because an operator's rule says so: `despite-must-revalidate`.
+    /// Stale, served although a directive forbids that, because an operator's rule says so: `despite-must-revalidate`; or ``invalidated``.
     public static func despite(_ directive: String) -> CacheOutcome.Detail {
         switch directive {
         case "must-revalidate": CacheOutcome.Detail("despite-must-revalidate")
         case "proxy-revalidate": CacheOutcome.Detail("despite-proxy-revalidate")
         case "no-cache": CacheOutcome.Detail("despite-no-cache")
         case "s-maxage": CacheOutcome.Detail("despite-s-maxage")
+        case "invalidated": .invalidated
         default: CacheOutcome.Detail("despite")
         }
     }

@@ -5,7 +5,7 @@
 ///
 /// A caller's ``StoredResponseHead/explicitExpiry`` goes before all of them.
 public struct PolicyOverrides: Sendable, Hashable {
-    /// `Cache-Control` directives of responses, as a set.
+    /// `Cache-Control` directives of responses, and what else forbids stale use, as a set.
     public struct Directives: OptionSet, Sendable, Hashable {
         /// One bit each.
         public let rawValue: UInt8
@@ -23,6 +23,8 @@ public struct PolicyOverrides: Sendable, Hashable {
         public static let proxyRevalidate = Directives(rawValue: 16)
         /// `s-maxage`
         public static let sMaxage = Directives(rawValue: 32)
+        /// No directive: a success of an unsafe method invalidated it. Only ``PolicyOverrides/staleDespite`` knows it. RFC 9111 §4.4
+        public static let invalidated = Directives(rawValue: 64)
     }
 
     /// The freshness lifetime of responses below 400, in seconds, whatever they say themselves. RFC 9111 §4.2.1
@@ -35,6 +37,8 @@ public struct PolicyOverrides: Sendable, Hashable {
     public var ignoredDirectives: Directives = []
     /// Directives that do not forbid stale use when the origin cannot be reached or fails: `must-revalidate`, `proxy-revalidate`, `no-cache`, `s-maxage`; the others forbid it all the same.
     /// RFC 9111 §4.2.4
+    ///
+    /// With `invalidated`, what a success of an unsafe method invalidated answers when the origin cannot be reached; it never does for an origin's error. §4.4
     public var staleDespite: Directives = []
     /// How long after its freshness a response is served while it is renewed in the background, in seconds, in place of its own `stale-while-revalidate`. RFC 5861 §3
     ///

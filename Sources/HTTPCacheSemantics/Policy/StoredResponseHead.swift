@@ -25,8 +25,22 @@ public struct StoredResponseHead: Sendable, Hashable {
     /// to be validated (`no-cache`, `must-revalidate`, `proxy-revalidate`, `s-maxage`) are lifted too. The request's directives and an
     /// invalidation still count. `distantFuture` is never stale.
     public var explicitExpiry: Timestamp?
-    /// Invalidated, but kept for offline reads: not to be used without validation while the origin can be reached. RFC 9111 §4.4
-    public var isInvalidated: Bool
+    /// Why it was invalidated; `nil` where it was not.
+    ///
+    /// An invalidated response is kept for when the origin cannot be reached, and is not used without validation
+    /// while it can. RFC 9111 §4.4
+    public var invalidation: InvalidationCause?
+    /// Whether it was invalidated. Setting it keeps a cause that is known already.
+    public var isInvalidated: Bool {
+        get { invalidation != nil }
+        set { invalidation = newValue ? invalidation ?? .unspecified : nil }
+    }
+
+    /// Notes that it was invalidated, where there was a cause. Of two causes the greater one stays.
+    public mutating func invalidate(_ cause: InvalidationCause?) {
+        guard let cause else { return }
+        invalidation = max(invalidation ?? cause, cause)
+    }
 
     /// Makes a head; nothing is checked.
     public init(
@@ -69,6 +83,6 @@ public struct StoredResponseHead: Sendable, Hashable {
         self.requestTime = requestTime
         self.responseTime = responseTime
         self.explicitExpiry = explicitExpiry
-        self.isInvalidated = isInvalidated
+        invalidation = isInvalidated ? .unspecified : nil
     }
 }

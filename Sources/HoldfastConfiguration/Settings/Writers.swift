@@ -14,7 +14,8 @@ enum Writers {
     }
 
     static func directives(_ directives: PolicyOverrides.Directives) -> String {
-        list(Readers.ignorable.filter { directives.contains($0.1) }.map(\.0))
+        let all = Readers.ignorable + Readers.liftable.filter { $0.1 == .invalidated }
+        return list(all.filter { directives.contains($0.1) }.map(\.0))
     }
 
     static func content(_ content: ExchangeSettings.KeyedContent) -> String {

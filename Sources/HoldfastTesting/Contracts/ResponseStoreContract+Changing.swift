@@ -117,6 +117,25 @@ extension ResponseStoreContract {
             }
             bench.findings.equal(try await again.mark(try again.key("/other")), false, "the mark of another one")
         },
+        Rule("Why something was invalidated is known after a restart.") { bench in
+            let keys = try ["/key", "/target", "/tag", "/other"].map { try bench.key($0) }
+            for key in keys {
+                try await bench.mustPut(bench.draft(key, tags: [key.components.target.path]), bench.body("x"))
+            }
+            for scope in [.key(keys[0]), .target(try bench.target("/target")), InvalidationScope.tag("/tag")] {
+                try await bench.store.invalidate(scope, .mark(.unsafeMethod), at: StoreBench.now)
+            }
+            try await bench.invalidate(.key(keys[3]), soft: true)
+            let again = try await bench.reopened()
+            for key in keys.prefix(3) {
+                bench.findings.equal(
+                    try await again.cause(key),
+                    .unsafeMethod,
+                    "the cause of '\(key.components.target.path)'"
+                )
+            }
+            bench.findings.equal(try await again.cause(keys[3]), .unspecified, "the cause of a purge")
+        },
         Rule("A fill that began before an invalidation is not stored after a restart either.") { bench in
             let fence = bench.sequence
             try await bench.invalidate(.tag("t"), soft: true)

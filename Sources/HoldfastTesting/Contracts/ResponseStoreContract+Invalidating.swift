@@ -122,6 +122,39 @@ extension ResponseStoreContract {
                 }
             }
         },
+        Rule("An invalidation's cause is kept, of two the greater one, until the response is freshened or replaced.") {
+            bench in
+            let key = try bench.key("/x")
+            let scopes = [.key(key), .target(try bench.target("/x")), InvalidationScope.tag("t")]
+            for scope in scopes {
+                for causes in [[.unsafeMethod], [.unspecified, .unsafeMethod], [.unsafeMethod, .unspecified]]
+                    as [[InvalidationCause]]
+                {
+                    let stored = try await bench.mustPut(bench.draft(key, tags: ["t"]), bench.body("x"))
+                    bench.findings.equal(try await bench.cause(key), nil, "\(scope.word): the cause of a new response")
+                    for cause in causes { try await bench.store.invalidate(scope, .mark(cause), at: StoreBench.now) }
+                    bench.findings.equal(
+                        try await bench.cause(key),
+                        .unsafeMethod,
+                        "\(scope.word): the cause after \(causes)"
+                    )
+                    let resident = bench.store.resident(key)?.first?.head.invalidation
+                    bench.findings.expect(
+                        resident ?? .unsafeMethod == .unsafeMethod,
+                        "\(scope.word): 'resident' says \(resident.map { "\($0)" } ?? "nothing")"
+                    )
+                    let renewal = bench.renewal(stored, tags: ["t"])
+                    _ = try await bench.store.freshen(stored, with: renewal, fence: bench.sequence)
+                    bench.findings.equal(try await bench.cause(key), nil, "\(scope.word): the cause after 'freshen'")
+                    try await bench.store.invalidate(scope, .mark(.unspecified), at: StoreBench.now)
+                    bench.findings.equal(
+                        try await bench.cause(key),
+                        .unspecified,
+                        "\(scope.word): the cause of the next invalidation"
+                    )
+                }
+            }
+        },
         Rule("An invalidation of what is not stored is no error.") { bench in
             for scope in try scopes(bench) {
                 for soft in [true, false] { try await bench.invalidate(scope, soft: soft) }

@@ -127,6 +127,11 @@ struct StoreBench: Sendable {
         try await store.lookup(key).first?.head.isInvalidated
     }
 
+    /// Why the first response of a key was invalidated; `nil` where it was not, or there is none.
+    func cause(_ key: CacheKey) async throws -> InvalidationCause? {
+        try await store.lookup(key).first?.head.invalidation
+    }
+
     @discardableResult
     func invalidate(_ scope: InvalidationScope, soft: Bool) async throws -> InvalidationSequence {
         try await store.invalidate(scope, keepingForOffline: soft, at: Self.now)

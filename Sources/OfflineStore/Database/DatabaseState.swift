@@ -62,6 +62,8 @@ final class DatabaseState: Sendable {
     static let tagSchemaVersion: Int32 = 2
     /// The first schema with pending removals of everything, pending invalidations of prefixes, and damage that is remembered.
     static let sweepSchemaVersion: Int32 = 3
+    /// The first schema that knows why an entry was invalidated.
+    static let causeSchemaVersion: Int32 = 4
 
     private let latest = Atomic<Int64>(0)
     private let nextID: Atomic<Int64>

@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 /// Where a stored thing is: its row and its body.
 struct EntryPlace {
     var id: Int64
@@ -32,7 +34,7 @@ struct EntryDraft: Sendable {
     var key: [UInt8]
     var variant: [UInt8]
     var targetHash: Int64?
-    var isInvalidated: Bool
+    var invalidation: InvalidationCause?
     var isUsableStale: Bool
     /// Kept from eviction. `false` takes no pin away.
     var isPinned = false

@@ -6,23 +6,29 @@ import Synchronization
 /// What invalidations of tags and prefixes, whose sweep is not finished, say of an entry.
 ///
 /// It is read with the entry, in the same snapshot: right at once, in every process, after a crash, and however many entries they are about.
-enum PendingInvalidation: Sendable {
+enum PendingInvalidation: Sendable, Equatable {
     case none
-    case marked
+    case marked(InvalidationCause)
     case removed
 
     /// From the column ``state`` or one like it.
     init(_ value: Int64) {
-        self = value == 0 ? .none : value >= 2 ? .removed : .marked
+        self = value == 0 ? .none : value >= 4 ? .removed : .marked(value >= 2 ? .unsafeMethod : .unspecified)
     }
 
-    /// A column for an entry: 0, or 1 when it is marked, or 2 or more when it is removed.
+    /// The cause, where it is marked.
+    var cause: InvalidationCause? { if case .marked(let cause) = self { cause } else { nil } }
+
+    /// A column for an entry: 0; or 1 when it is marked, and 2 or 3 when an unsafe method did that; or 4 or more when it is removed.
     static let state = "max(\(byTag), \(byPrefix))"
+    /// The same for a schema that knows no causes.
+    static let stateWithoutCauses = "max(\(byTagWithoutCauses), \(byPrefix))"
 
     /// The column for the schema that a database has.
     static func state(_ state: DatabaseState) -> String {
-        if state.has(DatabaseState.sweepSchemaVersion) { return self.state }
-        return state.has(DatabaseState.tagSchemaVersion) ? byTag : "0"
+        if state.has(DatabaseState.causeSchemaVersion) { return self.state }
+        if state.has(DatabaseState.sweepSchemaVersion) { return stateWithoutCauses }
+        return state.has(DatabaseState.tagSchemaVersion) ? byTagWithoutCauses : "0"
     }
 
     /// An expression that tells whether anything is unfinished, for the schema that a database has.
@@ -36,17 +42,25 @@ enum PendingInvalidation: Sendable {
 
     /// The first question is not about the entry and is asked once per statement. The order of the join is fixed: an entry has at
     /// most 64 tags, and there may be any number of unfinished invalidations.
-    static let byTag = """
+    static let byTag = byTag(
+        unsafe: " + (coalesce(u.number, 0) > entry.sequence) * 2",
+        join: " LEFT JOIN unsafe_tag_invalidation u ON u.tag_id = t.tag_id"
+    )
+    static let byTagWithoutCauses = byTag(unsafe: "", join: "")
+
+    private static func byTag(unsafe: String, join: String) -> String {
+        """
         CASE WHEN NOT EXISTS (SELECT 1 FROM tag_invalidation) THEN 0 ELSE coalesce((
-            SELECT max((i.removed > entry.sequence) * 2 + (i.marked > entry.sequence))
-            FROM entry_tag t CROSS JOIN tag_invalidation i ON i.tag_id = t.tag_id WHERE t.entry_id = entry.id
+            SELECT max((i.removed > entry.sequence) * 4\(unsafe) + (i.marked > entry.sequence))
+            FROM entry_tag t CROSS JOIN tag_invalidation i ON i.tag_id = t.tag_id\(join) WHERE t.entry_id = entry.id
         ), 0) END
         """
+    }
 
     /// At most ``limit`` comparisons, and mostly none: an object's key is no response's, whatever its octets.
     static let byPrefix = """
         CASE WHEN NOT EXISTS (SELECT 1 FROM prefix_invalidation) THEN 0 ELSE coalesce((
-            SELECT max(1 + p.is_removal) FROM prefix_invalidation p
+            SELECT max(1 + 3 * p.is_removal) FROM prefix_invalidation p
             WHERE p.sequence > entry.sequence AND entry.kind = 0 AND prefix_covers(p.prefix, entry.key)
         ), 0) END
         """

@@ -9,14 +9,14 @@ extension StoreCore {
     /// Invalidates, durably, and tells of it.
     ///
     /// - Returns: the invalidation's number.
-    func invalidate(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) async throws -> Int64 {
+    func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) async throws -> Int64 {
         try database().state.observe(now)
         if isReadOnly { throw readOnlyError }
         var told = scope
         // Also when it throws: it may be in force and only not promised.
         defer { changes.publish(StoreChange(.invalidated, told)) }
         let operation: @Sendable (WriteContext) throws -> WriteContext.Invalidation = {
-            try $0.invalidate(scope, keepingForOffline: keepingForOffline, at: now)
+            try $0.invalidate(scope, effect, at: now)
         }
         var isNew = false
         var attempt = 1

@@ -114,7 +114,7 @@ final class StoreCore: Sendable {
         _ database: StoreDatabase,
         _ body: (Connection) throws -> Result
     ) throws -> Result {
-        if !database.state.has(DatabaseState.sweepSchemaVersion) {
+        if !database.state.has(DatabaseState.causeSchemaVersion) {
             let version = try connection.integer("PRAGMA user_version") ?? 0
             database.state.schemaVersion.max(Int32(truncatingIfNeeded: version), ordering: .releasing)
         }

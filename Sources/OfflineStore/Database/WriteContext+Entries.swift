@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 /// Entries: stored in place of what they replace, removed with their bodies.
 extension WriteContext {
     /// Makes an entry visible whose body is written, in place of the one with the same key and variant.
@@ -7,8 +9,8 @@ extension WriteContext {
         let statement = try connection.prepare(
             """
             INSERT INTO entry (id, kind, key_hash, key, variant, target_hash, sequence, is_invalidated, is_usable_stale,
-                is_pinned, stored_at, expires_at, last_used_at, recency, size, body_id, body_length, head)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?11, ?13, ?14, ?1, ?15, ?16)
+                is_pinned, stored_at, expires_at, last_used_at, recency, size, body_id, body_length, head, invalidation_cause)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?11, ?13, ?14, ?1, ?15, ?16, ?17)
             """
         )
         statement.bind(1, draft.id)
@@ -16,7 +18,7 @@ extension WriteContext {
         statement.bind(3, draft.keyHash)
         statement.bind(6, draft.targetHash)
         statement.bind(7, lastSequence)
-        statement.bind(8, draft.isInvalidated)
+        statement.bind(8, draft.invalidation != nil)
         statement.bind(9, draft.isUsableStale)
         statement.bind(10, replaced.wasPinned || draft.isPinned)
         statement.bind(11, draft.storedAt)
@@ -24,6 +26,7 @@ extension WriteContext {
         statement.bind(13, state.recency.next())
         statement.bind(14, draft.size)
         statement.bind(15, draft.bodyLength)
+        statement.bind(17, draft.invalidation?.rawValue ?? 0)
         try draft.key.withUnsafeBytes { key in
             try draft.variant.withUnsafeBytes { variant in
                 try draft.head.withUnsafeBytes { head in
@@ -65,18 +68,19 @@ extension WriteContext {
         let statement = try connection.prepare(
             """
             UPDATE entry SET head = ?2, expires_at = ?3, is_usable_stale = ?4, is_invalidated = ?5, sequence = ?6, variant = ?7,
-                size = ?8, is_pinned = is_pinned | ?9 WHERE id = ?1
+                size = ?8, is_pinned = is_pinned | ?9, invalidation_cause = ?10 WHERE id = ?1
             """
         )
         statement.bind(1, place.id)
         statement.bind(2, draft.head)
         statement.bind(3, draft.expiresAt)
         statement.bind(4, draft.isUsableStale)
-        statement.bind(5, draft.isInvalidated)
+        statement.bind(5, draft.invalidation != nil)
         statement.bind(6, lastSequence)
         statement.bind(7, draft.variant)
         statement.bind(8, draft.size)
         statement.bind(9, replaced.wasPinned || draft.isPinned)
+        statement.bind(10, draft.invalidation?.rawValue ?? 0)
         try statement.run()
         noteStored(draft, hasOthers: replaced.hasOthers)
         return true

@@ -61,23 +61,22 @@ extension WriteContext {
     /// Takes the next number of the sequence and applies an invalidation of responses.
     ///
     /// - Throws: ``StoreError`` with `busy` when too many removals of prefixes are unfinished: to be tried again once the sweep has come on.
-    func invalidate(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) throws -> Invalidation {
-        if case .prefix(let prefix) = scope {
-            return try invalidate(prefix, keepingForOffline: keepingForOffline, at: now)
-        }
-        return Invalidation(number: try apply(scope, keepingForOffline: keepingForOffline, at: now), scope: scope)
+    func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) throws -> Invalidation
+    {
+        if case .prefix(let prefix) = scope { return try invalidate(prefix, effect, at: now) }
+        return Invalidation(number: try apply(scope, effect, at: now), scope: scope)
     }
 
-    private func apply(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) throws -> Int64 {
+    private func apply(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) throws -> Int64 {
         switch scope {
         case .all:
-            return try invalidateAll(keepingForOffline: keepingForOffline, at: now)
+            return try invalidateAll(effect, at: now)
         case .prefix(let prefix):
-            return try invalidate(prefix, keepingForOffline: keepingForOffline, at: now).number
+            return try invalidate(prefix, effect, at: now).number
         case .tag(let name):
             let tag = TagName(name, state)
             let number = try nextInvalidation(.tag, hash: tag.hash, at: now)
-            try invalidate(tag, number: number, keepingForOffline: keepingForOffline)
+            try invalidate(tag, number: number, effect)
             return number
         case .key(let key):
             let hash = state.hash(key.bytes, .responseKey)
@@ -88,7 +87,7 @@ extension WriteContext {
             ) {
                 $0 == key.bytes
             }
-            try apply(to: places, keepingForOffline: keepingForOffline)
+            try apply(effect, to: places)
             return number
         case .target(let target):
             let hash = state.hash(target.canonicalBytes, .target)
@@ -99,7 +98,7 @@ extension WriteContext {
             ) {
                 CacheKey(bytes: $0)?.components.target == target
             }
-            try apply(to: places, keepingForOffline: keepingForOffline)
+            try apply(effect, to: places)
             return number
         }
     }
@@ -153,13 +152,21 @@ extension WriteContext {
         return places
     }
 
-    private func apply(to places: [EntryPlace], keepingForOffline: Bool) throws {
+    private func apply(_ effect: InvalidationEffect, to places: [EntryPlace]) throws {
         for place in places {
-            if keepingForOffline {
-                try connection.run("UPDATE entry SET is_invalidated = 1 WHERE id = ?1", place.id)
-            } else {
-                try remove(place)
+            switch effect {
+            case .mark(let cause): try mark(place.id, cause)
+            case .remove: try remove(place)
             }
         }
+    }
+
+    /// Marks an entry as invalidated; of two causes the greater one stays.
+    func mark(_ id: Int64, _ cause: InvalidationCause) throws {
+        try connection.run(
+            "UPDATE entry SET is_invalidated = 1, invalidation_cause = max(invalidation_cause, ?2) WHERE id = ?1",
+            id,
+            cause.rawValue
+        )
     }
 }

@@ -24,7 +24,7 @@ extension WriteContext {
         var variant: [UInt8]
         /// As it stands in the row, without what the row beside it says.
         var head: StoredResponseHead
-        var isInvalidated: Bool
+        var invalidation: InvalidationCause?
         var isUsableStale: Bool
         var isPinned: Bool
         var storedAt: Int64
@@ -33,7 +33,7 @@ extension WriteContext {
 
         var response: StoredResponse {
             var head = head
-            head.isInvalidated = head.isInvalidated || isInvalidated
+            head.invalidate(invalidation)
             return StoredResponse(
                 id: place.id,
                 key: key,
@@ -102,7 +102,7 @@ extension WriteContext {
         let statement = try connection.prepare(
             """
             SELECT id, body_id, body_length, kind, key_hash, key, variant, sequence, is_invalidated, is_usable_stale, is_pinned,
-                stored_at, expires_at, head, is_damaged, \(PendingInvalidation.state)
+                stored_at, expires_at, head, is_damaged, \(PendingInvalidation.state), invalidation_cause
             FROM entry WHERE id = ?1
             """
         )
@@ -129,8 +129,11 @@ extension WriteContext {
                 key: key,
                 variant: statement.octets(6),
                 head: head,
-                isInvalidated: statement.flag(8) || statement.integer(7) < currentFloor
-                    || PendingInvalidation(statement.integer(15)) == .marked,
+                invalidation: InvalidationCause.greatest(
+                    InvalidationCause(isMarked: statement.flag(8), column: statement.integer(16)),
+                    statement.integer(7) < currentFloor ? .unspecified : nil,
+                    PendingInvalidation(statement.integer(15)).cause
+                ),
                 isUsableStale: statement.flag(9),
                 isPinned: statement.flag(10),
                 storedAt: statement.integer(11),
@@ -154,7 +157,7 @@ extension WriteContext {
             key: revision.key.bytes,
             variant: VariantKey.octets(of: head),
             targetHash: state.hash(target.canonicalBytes, .target),
-            isInvalidated: original.isInvalidated,
+            invalidation: original.invalidation,
             isUsableStale: revision.isUsableStale ?? original.isUsableStale,
             storedAt: original.storedAt,
             expiresAt: revision.freshUntil?.milliseconds ?? original.expiresAt,
@@ -234,7 +237,8 @@ extension WriteContext {
         let statement = try connection.prepare(
             """
             UPDATE entry SET key_hash = ?2, key = ?3, variant = ?4, target_hash = ?5, sequence = ?6, is_invalidated = ?7,
-                is_usable_stale = ?8, is_pinned = ?9, expires_at = ?10, size = ?11, head = ?12 WHERE id = ?1
+                is_usable_stale = ?8, is_pinned = ?9, expires_at = ?10, size = ?11, head = ?12, invalidation_cause = ?13
+            WHERE id = ?1
             """
         )
         statement.bind(1, draft.id)
@@ -243,12 +247,13 @@ extension WriteContext {
         statement.bind(4, draft.variant)
         statement.bind(5, draft.targetHash)
         statement.bind(6, lastSequence)
-        statement.bind(7, draft.isInvalidated)
+        statement.bind(7, draft.invalidation != nil)
         statement.bind(8, draft.isUsableStale)
         statement.bind(9, original.isPinned || replaced.wasPinned)
         statement.bind(10, draft.expiresAt)
         statement.bind(11, draft.size)
         statement.bind(12, draft.head)
+        statement.bind(13, draft.invalidation?.rawValue ?? 0)
         try statement.run()
         noteRemovedContent()
         state.filter?.insert(draft.keyHash)

@@ -6,9 +6,9 @@ extension WriteContext {
     /// Invalidates every response.
     ///
     /// - Returns: the invalidation's number.
-    func invalidateAll(keepingForOffline: Bool, at now: Timestamp) throws -> Int64 {
+    func invalidateAll(_ effect: InvalidationEffect, at now: Timestamp) throws -> Int64 {
         let number = try nextInvalidation(.all, hash: 0, at: now)
-        if keepingForOffline {
+        if effect != .remove {
             try connection.run("UPDATE store SET response_floor = ?1 WHERE id = 1", number)
             noteFloors(response: number)
             try connection.run("DELETE FROM prefix_invalidation WHERE is_removal = 0")
@@ -19,6 +19,7 @@ extension WriteContext {
             // Whatever they are about is gone.
             try connection.run("DELETE FROM prefix_invalidation")
             try connection.run("DELETE FROM tag_invalidation")
+            try connection.run("DELETE FROM unsafe_tag_invalidation")
             memory.tagCursor = .min
             requestEntrySweep()
         }
@@ -27,7 +28,7 @@ extension WriteContext {
 
     /// Removes every response and every object.
     func removeEverything(at now: Timestamp) throws {
-        let number = try invalidateAll(keepingForOffline: false, at: now)
+        let number = try invalidateAll(.remove, at: now)
         try connection.run("UPDATE store SET object_removed = ?1 WHERE id = 1", number)
         noteRemovals(object: number)
     }
@@ -36,7 +37,8 @@ extension WriteContext {
     ///
     /// Beyond ``PendingInvalidation/limit`` that are unfinished, those that keep what is stored become one of everything, which is nothing to
     /// compare with. Removals cannot: what was not meant would be lost.
-    func invalidate(_ prefix: TargetPrefix, keepingForOffline: Bool, at now: Timestamp) throws -> Invalidation {
+    func invalidate(_ prefix: TargetPrefix, _ effect: InvalidationEffect, at now: Timestamp) throws -> Invalidation {
+        let keepingForOffline = effect != .remove
         try forgetPrefixes(within: prefix, keepingForOffline: keepingForOffline)
         func isFull() throws -> Bool {
             let count = try connection.integer("SELECT count(*) FROM prefix_invalidation") ?? 0
@@ -53,7 +55,7 @@ extension WriteContext {
                         + "Try again in a moment, or remove everything."
                 )
             }
-            let number = try invalidateAll(keepingForOffline: true, at: now)
+            let number = try invalidateAll(.mark(.unspecified), at: now)
             scope = .all
             if keepingForOffline { return Invalidation(number: number, scope: scope) }
         }
@@ -132,13 +134,13 @@ extension WriteContext {
             if pending == .removed || statement.integer(4) < removalFloor(kind) {
                 removals.append(EntryPlace(statement))
                 octets += min(statement.integer(2), Int64(StoreLimits.chunkLength))
-            } else if pending == .marked, !statement.flag(5) {
+            } else if pending.cause != nil, !statement.flag(5) {
                 marks.append(statement.integer(0))
             }
         }
         let isAtEnd = seen < Self.scanCount && marks.count + removals.count < count && octets < state.limits.transaction
         statement.reset()
-        for id in marks { try connection.run("UPDATE entry SET is_invalidated = 1 WHERE id = ?1", id) }
+        for id in marks { try mark(id, .unspecified) }
         for place in removals { try remove(place) }
         if isAtEnd { try endRound() }
         return SweepStep(removed: removals.count)

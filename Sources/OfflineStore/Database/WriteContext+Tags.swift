@@ -1,3 +1,5 @@
+import HTTPCache
+import HTTPCacheSemantics
 import Synchronization
 
 /// Tags: rows that come and go with the entries that carry them.
@@ -52,6 +54,7 @@ extension WriteContext {
             tagOctets.forget(id)
             // Nobody is left to whom it applies, and the number may be given to another tag.
             try connection.run("DELETE FROM tag_invalidation WHERE tag_id = ?1", id)
+            try connection.run("DELETE FROM unsafe_tag_invalidation WHERE tag_id = ?1", id)
         }
     }
 
@@ -104,7 +107,7 @@ extension WriteContext {
     }
 
     /// Notes an invalidation of everything with a tag: in force with this commit, applied to the rows by the sweep.
-    func invalidate(_ tag: TagName, number: Int64, keepingForOffline: Bool) throws {
+    func invalidate(_ tag: TagName, number: Int64, _ effect: InvalidationEffect) throws {
         // Nobody carries it.
         guard let id = try tagID(tag) else { return }
         try connection.run(
@@ -113,9 +116,19 @@ extension WriteContext {
             DO UPDATE SET marked = max(marked, excluded.marked), removed = max(removed, excluded.removed)
             """,
             id,
-            keepingForOffline ? number : 0,
-            keepingForOffline ? 0 : number
+            effect == .remove ? 0 : number,
+            effect == .remove ? number : 0
         )
+        if effect == .mark(.unsafeMethod) {
+            try connection.run(
+                """
+                INSERT INTO unsafe_tag_invalidation (tag_id, number) VALUES (?1, ?2) ON CONFLICT (tag_id)
+                DO UPDATE SET number = max(number, excluded.number)
+                """,
+                id,
+                number
+            )
+        }
         // Entries that the sweep has passed may have been freshened since, and are concerned again.
         memory.tagCursor = .min
         requestTagSweep()
@@ -127,14 +140,19 @@ extension WriteContext {
     /// - Returns: whether there is nothing more to do.
     func sweepTags(atMost count: Int64) throws -> Bool {
         let pending = try connection.prepare(
-            "SELECT tag_id, marked, removed FROM tag_invalidation ORDER BY tag_id LIMIT 1"
+            """
+            SELECT i.tag_id, marked, removed, coalesce(number, 0) FROM tag_invalidation i
+            LEFT JOIN unsafe_tag_invalidation u ON u.tag_id = i.tag_id ORDER BY i.tag_id LIMIT 1
+            """
         )
         guard try pending.step() else { return true }
         let (tagID, marked, removed) = (pending.integer(0), pending.integer(1), pending.integer(2))
+        let unsafe = pending.integer(3)
         pending.reset()
         let statement = try connection.prepare(
             """
-            SELECT id, body_id, body_length, sequence, is_invalidated FROM entry_tag t CROSS JOIN entry ON entry.id = t.entry_id
+            SELECT id, body_id, body_length, sequence, is_invalidated, invalidation_cause
+            FROM entry_tag t CROSS JOIN entry ON entry.id = t.entry_id
             WHERE t.tag_id = ?1 AND t.entry_id > ?2 ORDER BY t.entry_id LIMIT ?3
             """
         )
@@ -142,22 +160,26 @@ extension WriteContext {
         statement.bind(2, memory.tagCursor)
         statement.bind(3, count)
         var seen: Int64 = 0
-        var marks: [Int64] = []
+        var marks: [(id: Int64, cause: InvalidationCause)] = []
         var removals: [EntryPlace] = []
         while try statement.step() {
             seen += 1
             memory.tagCursor = statement.integer(0)
-            if statement.integer(3) < removed {
+            let sequence = statement.integer(3)
+            let known = InvalidationCause(isMarked: statement.flag(4), column: statement.integer(5))
+            let cause: InvalidationCause? = sequence < unsafe ? .unsafeMethod : sequence < marked ? .unspecified : nil
+            if sequence < removed {
                 removals.append(EntryPlace(statement))
-            } else if statement.integer(3) < marked, !statement.flag(4) {
-                marks.append(statement.integer(0))
+            } else if let cause, known.map({ $0 < cause }) ?? true {
+                marks.append((statement.integer(0), cause))
             }
         }
         statement.reset()
-        for id in marks { try connection.run("UPDATE entry SET is_invalidated = 1 WHERE id = ?1", id) }
+        for (id, cause) in marks { try mark(id, cause) }
         for place in removals { try remove(place) }
         if seen < count {
             try connection.run("DELETE FROM tag_invalidation WHERE tag_id = ?1", tagID)
+            try connection.run("DELETE FROM unsafe_tag_invalidation WHERE tag_id = ?1", tagID)
             memory.tagCursor = .min
         }
         return false

@@ -269,7 +269,7 @@ extension CacheManager {
                 id: record.id,
                 storedAt: record.storedAt,
                 expiresAt: record.expiresAt,
-                isDistrusted: record.isInvalidated,
+                isDistrusted: record.invalidation != nil,
                 typeName: head.typeName,
                 octets: Array(content.readableBytesView)
             )

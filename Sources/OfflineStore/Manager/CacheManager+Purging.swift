@@ -25,7 +25,7 @@ extension CacheManager {
         let now = now()
         let wereThere = try await core.write(isDurable: true) { context in
             let count = try context.countResponses(of: key)
-            _ = try context.invalidate(.key(key), keepingForOffline: false, at: now)
+            _ = try context.invalidate(.key(key), .remove, at: now)
             return count > 0
         }
         core.changes.publish(StoreChange(.invalidated, .key(key)))

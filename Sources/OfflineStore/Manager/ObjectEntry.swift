@@ -23,7 +23,7 @@ struct ObjectEntry: Sendable {
             key: key,
             variant: [],
             targetHash: nil,
-            isInvalidated: false,
+            invalidation: nil,
             isUsableStale: true,
             storedAt: storedAt.milliseconds,
             expiresAt: expiresAt.milliseconds,

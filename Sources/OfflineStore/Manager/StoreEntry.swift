@@ -61,7 +61,9 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
     /// Always for objects.
     public let isUsableStale: Bool
     /// Whether it was invalidated and kept for offline use.
-    public let isInvalidated: Bool
+    public var isInvalidated: Bool { invalidation != nil }
+    /// Why it was invalidated; `nil` where it was not.
+    public let invalidation: InvalidationCause?
     /// Whether it is kept from eviction.
     public let isPinned: Bool
     /// When it was last used, as far as that is on disk.
@@ -106,7 +108,7 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
             status = response?.head.status
             contentType = response?.head.fields[.contentType]
             selectingNames = response.map { VariantKey.names(of: $0.head) } ?? []
-            isInvalidated = response?.head.isInvalidated ?? record.isInvalidated
+            invalidation = response.map { $0.head.invalidation } ?? record.invalidation
             isDamaged = response == nil || record.isDamaged
         case .object:
             kind = .object
@@ -118,7 +120,7 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
             status = nil
             contentType = head?.contentType
             selectingNames = []
-            isInvalidated = record.isInvalidated
+            invalidation = record.invalidation
             isDamaged = head == nil || record.isDamaged
         }
     }

@@ -113,7 +113,7 @@ extension StoreStatistics {
             SELECT kind, count(*), sum(size), sum(is_pinned), sum(is_marked), sum(is_marked OR expires_at <= ?1),
                 sum(is_usable_stale = 1 AND (is_marked OR expires_at <= ?1))
             FROM (
-                SELECT kind, size, is_pinned, is_usable_stale, expires_at, is_invalidated = 1 OR state = 1
+                SELECT kind, size, is_pinned, is_usable_stale, expires_at, is_invalidated = 1 OR state > 0
                     OR sequence < CASE kind WHEN 0 THEN ?2 ELSE ?3 END AS is_marked
                 FROM (
                     SELECT kind, size, is_pinned, is_usable_stale, expires_at, is_invalidated, sequence,
@@ -121,7 +121,7 @@ extension StoreStatistics {
                     FROM entry \(hasPending ? "" : "INDEXED BY entry_by_expiry")
                     WHERE sequence >= CASE kind WHEN 0 THEN ?4 ELSE ?5 END
                 )
-                WHERE state < 2
+                WHERE state < 4
             )
             GROUP BY kind
             """

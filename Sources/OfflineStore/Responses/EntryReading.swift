@@ -72,7 +72,7 @@ struct EntryReading {
         var head = statement.withOctets(ResponseRow.headColumn) {
             StoredHeadCodec.decode($0, binding: row.binding(keyHash: keyHash))
         }
-        if row.isInvalidated { head?.isInvalidated = true }
+        head?.invalidate(row.invalidation)
         return head
     }
 
@@ -138,7 +138,7 @@ struct EntryReading {
                     id: record.id,
                     storedAt: record.storedAt,
                     expiresAt: record.expiresAt,
-                    isDistrusted: record.isInvalidated,
+                    isDistrusted: record.invalidation != nil,
                     typeName: head.typeName,
                     octets: octets
                 )

@@ -8,7 +8,7 @@ struct EntryRecord: Sendable {
     var kind: EntryKind
     var keyHash: Int64
     var key: [UInt8]
-    var isInvalidated: Bool
+    var invalidation: InvalidationCause?
     var isUsableStale: Bool
     var isPinned: Bool
     var storedAt: Timestamp
@@ -31,13 +31,15 @@ struct EntryRecord: Sendable {
     /// Where the head is in a row.
     static let headColumn: Int32 = 13
     /// Where the first chunk of the body is in a row that has it: checksum, then octets.
-    static let chunkColumn: Int32 = 16
+    static let chunkColumn: Int32 = 17
 
     /// A statement that reads entries.
     struct Query: Sendable {
         private let text: String
-        private let textWithoutPrefixes: String
         private let plainText: String
+        private let textWithoutCauses: String
+        private let plainTextWithoutCauses: String
+        private let textWithoutPrefixes: String
         private let oldestText: String
 
         /// - Parameters:
@@ -51,10 +53,12 @@ struct EntryRecord: Sendable {
             func select(_ state: String) -> String {
                 "SELECT \(columns) \(state)\(chunk) FROM entry\(join) WHERE \(condition)"
             }
-            text = select("\(PendingInvalidation.state), is_damaged")
-            textWithoutPrefixes = select("\(PendingInvalidation.byTag), 0")
-            plainText = select("0, is_damaged")
-            oldestText = select("0, 0")
+            text = select("\(PendingInvalidation.state), is_damaged, invalidation_cause")
+            plainText = select("0, is_damaged, invalidation_cause")
+            textWithoutCauses = select("\(PendingInvalidation.stateWithoutCauses), is_damaged, 0")
+            plainTextWithoutCauses = select("0, is_damaged, 0")
+            textWithoutPrefixes = select("\(PendingInvalidation.byTagWithoutCauses), 0, 0")
+            oldestText = select("0, 0, 0")
         }
 
         /// Its text for the schema that a database has, and for what is unfinished in it.
@@ -62,7 +66,9 @@ struct EntryRecord: Sendable {
             guard state.has(DatabaseState.sweepSchemaVersion) else {
                 return state.has(DatabaseState.tagSchemaVersion) ? textWithoutPrefixes : oldestText
             }
-            return state.mayHavePending.load(ordering: .acquiring) ? text : plainText
+            let mayHavePending = state.mayHavePending.load(ordering: .acquiring)
+            if state.has(DatabaseState.causeSchemaVersion) { return mayHavePending ? text : plainText }
+            return mayHavePending ? textWithoutCauses : plainTextWithoutCauses
         }
     }
 
@@ -82,7 +88,11 @@ struct EntryRecord: Sendable {
         self.kind = kind
         keyHash = statement.integer(2)
         key = readsOctets ? statement.octets(3) : []
-        isInvalidated = statement.flag(5) || statement.integer(4) < floor || pending == .marked
+        invalidation = InvalidationCause.greatest(
+            InvalidationCause(isMarked: statement.flag(5), column: statement.integer(16)),
+            statement.integer(4) < floor ? .unspecified : nil,
+            pending.cause
+        )
         isUsableStale = statement.flag(6)
         isPinned = statement.flag(7)
         storedAt = Timestamp(milliseconds: statement.integer(8))
@@ -99,7 +109,7 @@ struct EntryRecord: Sendable {
         guard kind == .response, let key = CacheKey(bytes: key),
             var head = StoredHeadCodec.decode(head, binding: binding)
         else { return nil }
-        head.isInvalidated = head.isInvalidated || isInvalidated
+        head.invalidate(invalidation)
         return StoredResponse(
             id: id,
             key: key,
@@ -118,6 +128,17 @@ struct EntryRecord: Sendable {
 
     /// Whether it is no longer live.
     func isExpired(at now: Timestamp) -> Bool {
-        isInvalidated || expiresAt <= now
+        invalidation != nil || expiresAt <= now
     }
+}
+
+extension InvalidationCause {
+    /// From the columns `is_invalidated` and `invalidation_cause`. A cause of which nothing is known counts as the one that says most.
+    init?(isMarked: Bool, column: Int64) {
+        guard isMarked else { return nil }
+        self = Self(rawValue: column) ?? .unsafeMethod
+    }
+
+    /// The one that says most; `nil` where there is none.
+    static func greatest(_ causes: Self?...) -> Self? { causes.compactMap(\.self).max() }
 }

@@ -5,7 +5,7 @@ import Synchronization
 /// What a lookup takes of a response's row. No more than that is read: each column costs time, and a lookup takes microseconds.
 struct ResponseRow {
     let id: Int64
-    let isInvalidated: Bool
+    let invalidation: InvalidationCause?
     let storedAt: Timestamp
     let expiresAt: Timestamp
     let body: BodyColumns
@@ -22,7 +22,8 @@ struct ResponseRow {
     static let headColumn: Int32 = 8
     private static let stateColumn: Int32 = 9
     private static let damagedColumn: Int32 = 10
-    private static let chunkColumn: Int32 = 11
+    private static let causeColumn: Int32 = 11
+    private static let chunkColumn: Int32 = 12
 
     /// - Returns: `nil` when it was removed and only not swept yet.
     init?(_ statement: SQLStatement, _ state: DatabaseState) {
@@ -30,8 +31,13 @@ struct ResponseRow {
         let pending = PendingInvalidation(statement.integer(Self.stateColumn))
         if pending == .removed || sequence < state.removalFloor(.response) { return nil }
         id = statement.integer(0)
-        isInvalidated =
-            statement.flag(2) || sequence < state.responseFloor.load(ordering: .acquiring) || pending == .marked
+        let isMarked = statement.flag(2)
+        if isMarked || pending != .none || sequence < state.responseFloor.load(ordering: .acquiring) {
+            let cause = InvalidationCause(isMarked: isMarked, column: statement.integer(Self.causeColumn))
+            invalidation = InvalidationCause.greatest(cause, pending.cause, .unspecified)
+        } else {
+            invalidation = nil
+        }
         storedAt = Timestamp(milliseconds: statement.integer(3))
         expiresAt = Timestamp(milliseconds: statement.integer(4))
         body = BodyColumns(id: statement.integer(5), length: statement.integer(6), chunkColumn: Self.chunkColumn)

@@ -321,12 +321,10 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
 
     @concurrent
     @discardableResult
-    func invalidate(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) async throws
+    func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) async throws
         -> InvalidationSequence
     {
-        InvalidationSequence(
-            try await core.invalidate(scope, keepingForOffline: keepingForOffline, at: now)
-        )
+        InvalidationSequence(try await core.invalidate(scope, effect, at: now))
     }
 }
 

@@ -145,7 +145,7 @@ struct ResponseEntry: Sendable {
             key: source.key.bytes,
             variant: variant,
             targetHash: targetHash,
-            isInvalidated: source.head.isInvalidated,
+            invalidation: source.head.invalidation,
             isUsableStale: source.isUsableStale,
             isPinned: source.isPinned,
             storedAt: source.storedAt.milliseconds,

@@ -27,6 +27,8 @@ struct ExplainedCase: CustomStringConvertible {
     var stored: [Stored]
     /// So many of them are invalidated.
     var invalidated: Int
+    /// By what.
+    var cause = InvalidationCause.unspecified
     var now: Timestamp
 
     init(seed: UInt64) {
@@ -47,6 +49,8 @@ struct ExplainedCase: CustomStringConvertible {
         var more = SeededRandom(seed: seed ^ 0xA11CE)
         if more.chance(0.1) { request.preference = .staleWhileRevalidate }
         if more.chance(0.15) { request.reuseWithin = more.pick([.seconds(5), .seconds(60), .seconds(90)]) }
+        if more.chance(0.6) { cause = .unsafeMethod }
+        if more.chance(0.5) { settings?.overrides.staleDespite.insert(.invalidated) }
     }
 
     var description: String {
@@ -57,7 +61,7 @@ struct ExplainedCase: CustomStringConvertible {
         return """
             \(kind) \(mode) eager=\(eagerRefresh ?? 0) \(request.head.method) \(fields) \(request.preference) \(request.storage) \
             within=\(request.reuseWithin.map { "\($0)" } ?? "-") \
-            principal=\(request.principal ?? "-") stored=\(heads) invalidated=\(invalidated) +\(now.milliseconds(since: Self.start)) ms settings=\(settings.map { "\($0)" } ?? "-")
+            principal=\(request.principal ?? "-") stored=\(heads) invalidated=\(invalidated) by \(cause) +\(now.milliseconds(since: Self.start)) ms settings=\(settings.map { "\($0)" } ?? "-")
             """
     }
 
@@ -100,7 +104,7 @@ struct ExplainedCase: CustomStringConvertible {
             try await writer.append(ByteBuffer(string: entry.body))
             _ = try await writer.finish()
             if index + 1 == invalidated {
-                _ = try await store.invalidate(.target(key.components.target), keepingForOffline: true, at: now)
+                _ = try await store.invalidate(.target(key.components.target), .mark(cause), at: now)
             }
         }
         return (engine, store, clock)

@@ -71,9 +71,9 @@ final class DiskStore: BlockingLookup {
         try await store.freshen(response, with: draft, fence: fence)
     }
 
-    func invalidate(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) async throws
+    func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) async throws
         -> InvalidationSequence
     {
-        try await store.invalidate(scope, keepingForOffline: keepingForOffline, at: now)
+        try await store.invalidate(scope, effect, at: now)
     }
 }

@@ -59,10 +59,10 @@ final class WatchedStore: ResponseStore {
         return try await store.freshen(response, with: draft, fence: fence)
     }
 
-    func invalidate(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) async throws
+    func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) async throws
         -> InvalidationSequence
     {
-        try await store.invalidate(scope, keepingForOffline: keepingForOffline, at: now)
+        try await store.invalidate(scope, effect, at: now)
     }
 
     private struct Writer: ResponseWriter {

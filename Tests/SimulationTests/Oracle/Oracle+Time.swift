@@ -10,6 +10,7 @@ extension Oracle {
         guard response.source == .store else { return judgeNetworkTime(call, response, last, isInvalidated) }
         guard let stored = response.stored else { return report(call, "from store without a stored response") }
         judgeHead(call, response, last)
+        judgeChanged(call, last)
         let served = Served(
             stored.head.fields,
             explicitExpiry: stored.head.explicitExpiry,
@@ -98,11 +99,21 @@ extension Oracle {
 
     /// An invalidation that had ended before the call began, of what was asked for before it.
     func isInvalidated(_ entry: OriginEntry, before call: Call) -> Bool {
-        world.invalidations.contains { invalidation in
-            guard let end = invalidation.endedTick, end < call.begunTick, entry.arrivedTick < invalidation.begunTick
-            else { return false }
-            return covers(invalidation.scope, entry)
+        world.invalidations.contains { invalidates(entry, $0, before: call) }
+    }
+
+    private func invalidates(_ entry: OriginEntry, _ invalidation: Invalidation, before call: Call) -> Bool {
+        guard let end = invalidation.endedTick, end < call.begunTick, entry.arrivedTick < invalidation.begunTick
+        else { return false }
+        return covers(invalidation.scope, entry)
+    }
+
+    /// What an unsafe method invalidated is not served without the origin: no rule here lets it. RFC 9111 §4.4
+    private func judgeChanged(_ call: Call, _ last: OriginEntry) {
+        let isChanged = world.invalidations.contains {
+            $0.effect == .mark(.unsafeMethod) && invalidates(last, $0, before: call)
         }
+        if isChanged { report(call, "served entry \(last.number) from store, which an unsafe method invalidated") }
     }
 
     private func judgeRemoval(_ call: Call, _ last: OriginEntry, _ brought: OriginEntry?) {

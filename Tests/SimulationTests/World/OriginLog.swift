@@ -72,7 +72,8 @@ extension OriginEntry: CustomStringConvertible {
 /// One invalidation that the store performed, or was asked for in vain.
 struct Invalidation {
     var scope: Scope
-    var isRemoval: Bool
+    var effect: InvalidationEffect
+    var isRemoval: Bool { effect == .remove }
     var begunTick: Int
     /// `nil` where it failed.
     var endedTick: Int?

@@ -66,15 +66,15 @@ final class SimulatedStore: ResponseStore, @unchecked Sendable {
     @discardableResult
     func invalidate(
         _ scope: InvalidationScope,
-        keepingForOffline: Bool,
+        _ effect: InvalidationEffect,
         at now: Timestamp
     ) async throws -> InvalidationSequence {
         let place = world.invalidations.count
         world.invalidations.append(
-            Invalidation(scope: world.name(scope), isRemoval: !keepingForOffline, begunTick: world.nextTick())
+            Invalidation(scope: world.name(scope), effect: effect, begunTick: world.nextTick())
         )
         try await pause()
-        let number = try await base.invalidate(scope, keepingForOffline: keepingForOffline, at: now)
+        let number = try await base.invalidate(scope, effect, at: now)
         world.invalidations[place].endedTick = world.nextTick()
         for _ in 0..<generator.int(0...1) { await SerialThread.yield() }
         return number

@@ -20,7 +20,7 @@ extension Salvage {
     ) throws {
         noteUnreadable(gathered, use)
         let state = try verifiedState(gathered.store, connection)
-        let tables = ["sqlite_schema", "store", "tag_invalidation", "prefix_invalidation"]
+        let tables = ["sqlite_schema", "store", "tag_invalidation", "unsafe_tag_invalidation", "prefix_invalidation"]
         let isReadable = tables.allSatisfy { table in
             guard let root = table == "sqlite_schema" ? 1 : gathered.roots[table] else {
                 // A schema that is whole and older does not have it.
@@ -97,7 +97,8 @@ extension Salvage {
     private func nextEntry(before last: Int64, _ connection: Connection) throws -> SourceEntry? {
         let statement = try connection.prepare(
             """
-            SELECT \(EntryRow.columns), is_invalidated, is_usable_stale, is_pinned, stored_at, expires_at, last_used_at, recency
+            SELECT \(EntryRow.columns), is_invalidated, is_usable_stale, is_pinned, stored_at, expires_at, last_used_at, recency,
+                invalidation_cause
             FROM stage_entry WHERE id < ?1 ORDER BY id DESC LIMIT 1
             """
         )
@@ -124,8 +125,7 @@ extension Salvage {
         let tags = try tags(of: entry, source, connection)
         switch fate(of: entry, kind, key, tags, source) {
         case .removed: return false
-        case .marked: entry.isInvalidated = true
-        case .kept: break
+        case .kept(let invalidation): entry.invalidation = invalidation
         }
         guard try hasWholeBody(entry.row, connection) else {
             report.lose(entry.row, "the body of entry \(entry.row.id) is damaged")
@@ -139,8 +139,7 @@ extension Salvage {
     }
 
     private enum Fate {
-        case kept
-        case marked
+        case kept(InvalidationCause?)
         case removed
     }
 
@@ -153,15 +152,16 @@ extension Salvage {
         _ source: Source
     ) -> Fate {
         let number = entry.row.sequence
-        var isMarked = entry.isInvalidated || !source.isCertain
+        var causes: [InvalidationCause?] = [entry.invalidation, source.isCertain ? nil : .unspecified]
         if let store = source.gathered.store, source.state != nil {
             if number < (kind == .response ? store.responseRemoved : store.objectRemoved) { return .removed }
-            if number < (kind == .response ? store.responseFloor : store.objectFloor) { isMarked = true }
+            if number < (kind == .response ? store.responseFloor : store.objectFloor) { causes.append(.unspecified) }
         }
         for tag in tags {
             guard let pending = source.gathered.tagInvalidations[tag.id] else { continue }
             if number < pending.removed { return .removed }
-            if number < pending.marked { isMarked = true }
+            if number < pending.marked { causes.append(.unspecified) }
+            if number < source.gathered.unsafeTagInvalidations[tag.id] ?? 0 { causes.append(.unsafeMethod) }
         }
         if kind == .response {
             for pending in source.gathered.prefixInvalidations where number < pending.sequence {
@@ -170,10 +170,10 @@ extension Salvage {
                 }
                 guard isCovered else { continue }
                 if pending.isRemoval { return .removed }
-                isMarked = true
+                causes.append(.unspecified)
             }
         }
-        return isMarked ? .marked : .kept
+        return .kept(causes.compactMap(\.self).max())
     }
 
     private static func variant(of row: EntryRow, _ kind: EntryKind) -> [UInt8] {
@@ -235,8 +235,8 @@ extension Salvage {
         let statement = try connection.prepare(
             """
             INSERT INTO entry (id, kind, key_hash, key, variant, target_hash, sequence, is_invalidated, is_usable_stale,
-                is_pinned, stored_at, expires_at, last_used_at, recency, size, body_id, body_length, head)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+                is_pinned, stored_at, expires_at, last_used_at, recency, size, body_id, body_length, head, invalidation_cause)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
             """
         )
         statement.bind(1, row.id)
@@ -245,7 +245,7 @@ extension Salvage {
         statement.bind(4, row.key)
         statement.bind(5, row.variant)
         statement.bind(6, key.map { state.hash($0.components.target.canonicalBytes, .target) })
-        statement.bind(7, entry.isInvalidated)
+        statement.bind(7, entry.invalidation != nil)
         statement.bind(8, entry.isUsableStale)
         statement.bind(9, entry.isPinned)
         statement.bind(10, entry.storedAt)
@@ -266,6 +266,7 @@ extension Salvage {
         statement.bind(15, row.bodyID)
         statement.bind(16, row.bodyLength)
         statement.bind(17, head)
+        statement.bind(18, entry.invalidation?.rawValue ?? 0)
         try statement.run()
         for tag in tags { try insert(tag, of: row.id, connection) }
         lastID = max(lastID, row.id, row.bodyID)
@@ -306,10 +307,10 @@ extension Salvage {
 }
 
 extension SourceEntry {
-    /// From a row of ``EntryRow/columns`` with the seven that follow.
+    /// From a row of ``EntryRow/columns`` with the eight that follow.
     fileprivate init(_ statement: SQLStatement) {
         row = EntryRow(statement)
-        isInvalidated = statement.flag(12)
+        invalidation = InvalidationCause(isMarked: statement.flag(12), column: statement.integer(19))
         isUsableStale = statement.flag(13)
         isPinned = statement.flag(14)
         storedAt = statement.integer(15)

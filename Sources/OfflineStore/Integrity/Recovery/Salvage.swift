@@ -12,6 +12,7 @@ final class Salvage {
         var store: SourceStore?
         var roots: [String: Int] = [:]
         var tagInvalidations: [Int64: (marked: Int64, removed: Int64)] = [:]
+        var unsafeTagInvalidations: [Int64: Int64] = [:]
         var prefixInvalidations: [(sequence: Int64, prefix: [UInt8], isRemoval: Bool)] = []
         var unreadable: Set<Int> = []
         /// Pages of which another page says that they are above it.
@@ -45,7 +46,7 @@ final class Salvage {
         """
         CREATE TABLE stage_entry (id INTEGER PRIMARY KEY, kind INTEGER, key_hash INTEGER, key BLOB, variant BLOB, target_hash INTEGER,
             sequence INTEGER, size INTEGER, body_id INTEGER, body_length INTEGER, head BLOB, is_invalidated INTEGER, is_usable_stale INTEGER,
-            is_pinned INTEGER, stored_at INTEGER, expires_at INTEGER, last_used_at INTEGER, recency INTEGER)
+            is_pinned INTEGER, stored_at INTEGER, expires_at INTEGER, last_used_at INTEGER, recency INTEGER, invalidation_cause INTEGER)
         """,
         "CREATE TABLE stage_pair (entry_id INTEGER, tag_id INTEGER, PRIMARY KEY (entry_id, tag_id)) WITHOUT ROWID",
         "CREATE TABLE stage_tag (id INTEGER PRIMARY KEY, hash INTEGER, name BLOB)",
@@ -155,6 +156,7 @@ final class Salvage {
             written += name.count + 64
         case .tagInvalidation(let tagID, let marked, let removed):
             gathered.tagInvalidations[tagID] = (marked, removed)
+        case .unsafeTagInvalidation(let tagID, let number): gathered.unsafeTagInvalidations[tagID] = number
         case .prefixInvalidation(let sequence, let prefix, let isRemoval):
             gathered.prefixInvalidations.append((sequence, prefix, isRemoval))
         case .damagedChunk, .invalidation: break
@@ -171,7 +173,7 @@ final class Salvage {
         let statement = try connection.prepare(
             """
             INSERT OR \(isCertain ? "REPLACE" : "IGNORE") INTO stage_entry
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
             """
         )
         statement.bind(1, row.id)
@@ -185,13 +187,14 @@ final class Salvage {
         statement.bind(9, row.bodyID)
         statement.bind(10, row.bodyLength)
         statement.bind(11, row.head)
-        statement.bind(12, entry.isInvalidated)
+        statement.bind(12, entry.invalidation != nil)
         statement.bind(13, entry.isUsableStale)
         statement.bind(14, entry.isPinned)
         statement.bind(15, entry.storedAt)
         statement.bind(16, entry.expiresAt)
         statement.bind(17, entry.lastUsedAt)
         statement.bind(18, entry.recency)
+        statement.bind(19, entry.invalidation?.rawValue ?? 0)
         try statement.run()
         written += row.head.count + row.key.count + 200
     }

@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 /// A row of one of our tables, known by its shape: where it was found says little in a damaged file.
 ///
 /// No two of our tables have rows of one shape, but for chunks and the tags of schema 2, which a chunk's checksum tells apart. What has a
@@ -11,6 +13,7 @@ enum SourceRow {
     case garbage(Int64)
     case tag(id: Int64, hash: Int64, name: [UInt8])
     case tagInvalidation(tagID: Int64, marked: Int64, removed: Int64)
+    case unsafeTagInvalidation(tagID: Int64, number: Int64)
     case prefixInvalidation(sequence: Int64, prefix: [UInt8], isRemoval: Bool)
     /// One of the log of invalidations, which is not needed.
     case invalidation
@@ -23,6 +26,9 @@ enum SourceRow {
         let values = cell.values
         switch values.count {
         case 1 where values[0].isNull: self = .garbage(id)
+        case 2 where values[0].isNull:
+            guard let number = values[1].integer else { return nil }
+            self = .unsafeTagInvalidation(tagID: id, number: number)
         case 3 where values[0].isNull:
             switch (values[1], values[2]) {
             case (.integer(let checksum), .octets(let data)):
@@ -91,7 +97,7 @@ struct SourceStore {
 /// A row of the table of entries.
 struct SourceEntry {
     var row: EntryRow
-    var isInvalidated: Bool
+    var invalidation: InvalidationCause?
     var isUsableStale: Bool
     var isPinned: Bool
     var storedAt: Int64
@@ -121,7 +127,9 @@ struct SourceEntry {
             bodyLength: bodyLength,
             head: head
         )
-        self.isInvalidated = isInvalidated != 0
+        // The column is behind 'is_damaged', and in rows of older schemas neither is.
+        let cause = values.count > 19 ? integers[19] ?? 0 : 0
+        invalidation = InvalidationCause(isMarked: isInvalidated != 0, column: cause)
         self.isUsableStale = isUsableStale != 0
         self.isPinned = isPinned != 0
         self.storedAt = storedAt
