@@ -48,6 +48,38 @@ import Testing
             try await store.close()
         }
 
+        /// What a head says of storing is true once the store knows that its disk takes no more. RFC 9211 §2.5
+        @Test func whatIsSaidToBeStoredIsStored() async throws {
+            let disk = try #require(SmallDisk(in: folder.path))
+            let store = try await CacheManager.openForFaults(disk.path + "/store", budget: 64 << 20)
+            let engine = engine(on: store)
+            let large = String(repeating: "0123456789abcdef", count: 20_000)
+            func isStored(_ path: String) async throws -> (said: Bool, is: Bool) {
+                let url = "https://a.example" + path
+                transport.script(url, .ok(large, fields: [.cacheControl: "max-age=60"]))
+                let target = try TargetURI(url)
+                let head = HTTPRequest(method: .get, scheme: "https", authority: "a.example", path: path)
+                let response = try await engine.respond(to: CacheRequest(head: head))
+                #expect(try await response.body.collect(upTo: 1 << 24).readableBytes == large.utf8.count)
+                while engine.fillCount > 0 { await Task.yield() }
+                let found = try await store.responses.lookup(CacheKey(method: .get, target: target))
+                return (response.outcome.isStored, !found.isEmpty)
+            }
+            #expect(try await isStored("/before") == (true, true))
+            disk.fill()
+            var lies = 0
+            for number in 0..<40 {
+                let (said, isThere) = try await isStored("/\(number)")
+                if said != isThere { lies += 1 }
+                clock.advance(by: .milliseconds(300))
+            }
+            // The first finds out: its head has been sent by then.
+            #expect(lies <= 2)
+            disk.free()
+            #expect(try await isStored("/after") == (true, true))
+            try await store.close()
+        }
+
         /// Gets a target to its end, and waits until nothing is being stored any more.
         private func get(_ path: String, answered text: String? = nil, _ engine: CacheEngine) async throws -> String {
             let url = "https://a.example" + path

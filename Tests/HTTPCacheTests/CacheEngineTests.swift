@@ -256,11 +256,12 @@ import Testing
         #expect(try await fixture.get().response.outcome.isHit)
     }
 
-    @Test func whatIsInvalidatedStillAnswersOffline() async throws {
+    /// Purged, that is: what an unsafe method invalidated does not (``UnsafeInvalidationTests``).
+    @Test func whatIsPurgedSoftlyStillAnswersOffline() async throws {
         let fixture = EngineFixture()
-        fixture.transport.script(EngineFixture.url, .fresh("one"), .status(.noContent), .failure(.connect))
+        fixture.transport.script(EngineFixture.url, .fresh("one"), .failure(.connect))
         try await fixture.get()
-        try await fixture.get(method: .delete)
+        try await fixture.engine.invalidate(fixture.request(), keepingForOffline: true)
         let offline = try await fixture.get()
         #expect(offline.text == "one" && offline.response.isStale)
     }

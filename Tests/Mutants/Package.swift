@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The policy, the engine and the gateway with their tests, and nothing else: what scripts/mutants builds again for each change. It copies this file into a folder of
+// The policy, the engine, the store and the gateway with their tests, and nothing else: what scripts/mutants builds again for each change. It copies this file into a folder of
 // its own, beside copies of Sources and Tests. Settings and versions are those of the package itself.
 
 let settings: [SwiftSetting] = [
@@ -24,6 +24,8 @@ let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metri
 let metricsTestKit: Target.Dependency = .product(name: "MetricsTestKit", package: "swift-metrics")
 let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let grdbSQLite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let structuredFields: Target.Dependency = .product(
     name: "RawStructuredFieldValues",
     package: "swift-http-structured-headers"
@@ -33,6 +35,7 @@ let package = Package(
     name: "mutants",
     platforms: [.macOS(.v15)],
     dependencies: [
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
@@ -45,6 +48,33 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
     ],
     targets: [
+        .systemLibrary(
+            name: "CSQLiteConfiguration",
+            providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"])]
+        ),
+        .target(
+            name: "HoldfastMigrations",
+            path: "Migrations",
+            sources: ["Migrations.swift"],
+            resources: [.embedInCode("sql")],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "OfflineStore",
+            dependencies: [
+                "CSQLiteConfiguration", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", grdb, grdbSQLite,
+                httpTypes, nioCore, logging,
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "FaultWorkload",
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "OfflineStore", grdbSQLite, httpTypes, nioCore, logging,
+            ],
+            path: "Tests/FaultWorkload",
+            swiftSettings: settings
+        ),
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
         .target(
             name: "HTTPCache",
@@ -86,11 +116,19 @@ let package = Package(
         .testTarget(
             name: "HoldfastGatewayTests",
             dependencies: [
-                "HoldfastGateway", "HoldfastConfiguration", "HTTPCacheSemantics", "HTTPCache", "HoldfastTesting",
-                httpTypes, nioCore, nioPosix, nioSSL, logging,
+                "HoldfastGateway", "HoldfastConfiguration", "HTTPCacheSemantics", "HTTPCache", "OfflineStore",
+                "HoldfastTesting", httpTypes, nioCore, nioPosix, nioSSL, logging,
             ],
-            // They need the store, which is not here.
-            exclude: ["LimitPageTests.swift", "Hot/SuspendingWritesTests.swift"],
+            // It compares with a page of the documentation, which is not here.
+            exclude: ["LimitPageTests.swift"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "OfflineStoreTests",
+            dependencies: [
+                "FaultWorkload", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", "OfflineStore", grdb,
+                grdbSQLite, httpTypes, nioCore, logging,
+            ],
             swiftSettings: settings
         ),
     ]

@@ -2,8 +2,9 @@ import FaultWorkload
 import HTTPCache
 import HTTPCacheSemantics
 import NIOCore
-import OfflineStore
 import Testing
+
+@testable import OfflineStore
 
 #if os(Linux)
     import Glibc
@@ -63,23 +64,141 @@ import Testing
             try await store.close()
         }
 
-        @Test func aReadOnlyFileSystemIsReadWhereTheLogIsEmpty() async throws {
+        /// Once the disk did not take something, what comes is declined beforehand: nobody is told that it is stored.
+        @Test func aStoreThatIsOutOfSpaceDeclinesBeforehandAndComesBack() async throws {
+            let disk = try #require(SmallDisk(in: folder.path))
+            let store = try await openStore(disk.path + "/store", clock: clock)
+            disk.fill()
+            func put(_ index: Int) async throws -> Bool? {
+                let draft = draft(try cacheKey("/\(index)"), at: clock.now())
+                let writer = try await store.responses.beginWrite(draft, fence: store.responses.invalidationSequence)
+                guard let writer else { return nil }
+                do {
+                    try await writer.append(pattern(300_000))
+                    return try await writer.finish() != nil
+                } catch { return false }
+            }
+            var outcomes: [Bool?] = []
+            for index in 0..<60 {
+                outcomes.append(try await put(index))
+                clock.advance(by: .milliseconds(500))
+            }
+            #expect(outcomes.filter { $0 == false }.count <= 2, "accepted and then not stored: \(outcomes)")
+            #expect(outcomes.filter { $0 == nil }.count > 40, "\(outcomes)")
+            await (try store.core.database()).writer?.settle()
+            disk.free()
+            #expect(try await put(100) == true)
+            try await store.close()
+        }
+
+        /// It is refused for as long as anything there is open for writing: a store that was closed goes with its last reference.
+        private func remountReadOnly(_ disk: SmallDisk) async throws {
+            var failure: Int32 = EBUSY
+            for _ in 0..<200_000 where failure == EBUSY {
+                let status = mount("tmpfs", disk.path, nil, UInt(MS_REMOUNT | MS_RDONLY), nil)
+                failure = status == 0 ? 0 : errno
+                await Task.yield()
+            }
+            try #require(failure == 0, "this process may mount, and not remount")
+        }
+
+        /// With its log: as it was closed, as a killed process left it, and without the log's index.
+        @Test func aReadOnlyFileSystemIsReadWithItsLog() async throws {
+            let disk = try #require(SmallDisk(in: folder.path))
+            let path = disk.path + "/closed"
+            let behind = disk.path + "/behind"
+            let (killed, unindexed) = (disk.path + "/killed", disk.path + "/unindexed")
+            func fill() async throws {
+                let store = try await openStore(path, clock: clock)
+                try await store.store(draft(try cacheKey("/old"), at: clock.now(), tags: ["t"]), "old")
+                try await store.settle()
+                try withWriterStopped(path + "/0001.sqlite") { try copyFolder(path, to: behind) }
+                try await store.setObject(1, forKey: "n")
+                try await store.store(draft(try cacheKey("/new"), at: clock.now()), [pattern(200_000)])
+                try withWriterStopped(path + "/0001.sqlite") {
+                    for copy in [killed, unindexed] { try copyFolder(path, to: copy) }
+                    try writeFile(killed + "/0001.sqlite-shm", readFile(path + "/0001.sqlite-shm"))
+                }
+                try await store.responses.invalidate(.tag("none"), keepingForOffline: true, at: clock.now())
+                try await store.close()
+            }
+            try await fill()
+            try writeFile(behind + "/sequence", readFile(path + "/sequence"))
+            #expect(fileSize(killed + "/0001.sqlite-wal") > 200_000)
+            #expect(fileSize(unindexed + "/0001.sqlite-wal") > 200_000)
+            try await remountReadOnly(disk)
+
+            for copy in [path, killed, unindexed] {
+                let before = try fingerprint(copy)
+                for store in [try await openReadOnly(copy, clock: clock), try await openStore(copy, clock: clock)] {
+                    #expect(store.isReadOnly, "\(copy)")
+                    #expect(try await store.statistics().isReadOnly)
+                    #expect(try await store.text(of: try cacheKey("/old")) == "old")
+                    let new = try #require(try await store.responses.lookup(try cacheKey("/new")).first, "\(copy)")
+                    #expect(!new.head.isInvalidated)
+                    let body = try await store.responses.openBody(of: new)?.collect(upTo: 1 << 20)
+                    #expect(body == pattern(200_000))
+                    #expect(try await store.object(Int.self, forKey: "n") == 1)
+                    #expect(await code { try await store.setObject(2, forKey: "n") } == .readOnly)
+                    let draft = draft(try cacheKey("/x"), at: clock.now())
+                    #expect(try await store.store(draft, "x") == nil)
+                    try await store.close()
+                }
+                #expect(try fingerprint(copy) == before, "\(copy)")
+            }
+            // What may have lost invalidations is not trusted: without the sidecar's word nobody would know.
+            let distrusted = try await openStore(behind, clock: clock)
+            #expect(
+                try await distrusted.responses.lookup(try cacheKey("/old")).map(\.head.invalidation) == [.unspecified]
+            )
+            try await distrusted.close()
+        }
+
+        /// There is no writer who would take them; they are in force in this process all the same.
+        @Test func invalidationsOfAStoreThatCannotBeWrittenAreInForce() async throws {
             let disk = try #require(SmallDisk(in: folder.path))
             let path = disk.path + "/store"
-            let store = try await openStore(path, clock: clock)
-            try await store.setObject(1, forKey: "n")
-            let copy = disk.path + "/copy"
-            try copyFolder(path, to: copy)
-            try await store.close()
-            unlink(path + "/0001.sqlite-shm")
-            guard mount("tmpfs", disk.path, nil, UInt(MS_REMOUNT | MS_RDONLY), nil) == 0 else {
-                return
+            func fill() async throws {
+                let writer = try await openStore(path, clock: clock)
+                for name in ["key", "target", "prefix/1", "tag", "removed", "other"] {
+                    try await writer.store(draft(try cacheKey("/\(name)"), at: clock.now(), tags: [name]), name)
+                }
+                try await writer.close()
             }
-            let reader = try await openReadOnly(path, clock: clock)
-            #expect(try await reader.object(Int.self, forKey: "n") == 1)
-            try await reader.close()
-            #expect(await code { _ = try await openReadOnly(copy, clock: clock) } == .unwritable)
-            #expect(await code { _ = try await openStore(path, clock: clock) } == .unwritable)
+            try await fill()
+            try await remountReadOnly(disk)
+            let store = try await openStore(path, clock: clock)
+            func causes(_ name: String) async throws -> [InvalidationCause?] {
+                try await store.responses.lookup(try cacheKey("/\(name)")).map(\.head.invalidation)
+            }
+            let (responses, now) = (store.responses, clock.now())
+            let first = try await responses.invalidate(.key(try cacheKey("/key")), .mark(.unspecified), at: now)
+            try await responses.invalidate(
+                .target(try TargetURI("https://api.example/target")),
+                .mark(.unsafeMethod),
+                at: now
+            )
+            try await responses.invalidate(
+                .prefix(try TargetPrefix("https://api.example/prefix/")),
+                .mark(.unspecified),
+                at: now
+            )
+            try await responses.invalidate(.tag("tag"), .mark(.unsafeMethod), at: now)
+            let last = try await responses.invalidate(.tag("removed"), .remove, at: now)
+            #expect(last > first && responses.invalidationSequence == last)
+            #expect(try await causes("key") == [.unspecified])
+            #expect(try await causes("target") == [.unsafeMethod])
+            #expect(try await causes("prefix/1") == [.unspecified])
+            #expect(try await causes("tag") == [.unsafeMethod])
+            #expect(try await causes("removed") == [])
+            #expect(try await causes("other") == [nil])
+            // They are bounded: beyond that they are one of everything, and as strong as the strongest.
+            for index in 0..<600 {
+                try await responses.invalidate(.key(try cacheKey("/none-\(index)")), .mark(.unsafeMethod), at: now)
+            }
+            #expect(try await causes("other") == [])
+            #expect(try await causes("key") == [])
+            try await store.close()
         }
     }
 #endif

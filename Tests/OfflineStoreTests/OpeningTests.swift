@@ -1,8 +1,9 @@
 import HTTPCache
 import HTTPCacheSemantics
 import HoldfastMigrations
-import OfflineStore
 import Testing
+
+@testable import OfflineStore
 
 #if canImport(Glibc)
     import Glibc
@@ -202,6 +203,47 @@ import Testing
         #expect(try await store.statistics().databaseName == "0001.sqlite")
         #expect(try await store.statistics().setAside.isEmpty)
         try await store.close()
+    }
+
+    /// Whoever may write in the folder may remove the file; another of its name is another file to the kernel.
+    @Test func aRemovedLockFileLetsNoSecondWriterIn() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        unlink(folder.store + "/lock")
+        #expect(await code { _ = try await openStore(folder.store, clock: clock) } == .inUse)
+        unlink(folder.store + "/lock")
+        try writeFile(folder.store + "/lock", [])
+        #expect(await code { _ = try await openStore(folder.store, clock: clock) } == .inUse)
+        try await store.setObject(1, forKey: "n")
+        try await store.close()
+        let again = try await openStore(folder.store, clock: clock)
+        #expect(try await again.object(Int.self, forKey: "n") == 1)
+        try await again.close()
+    }
+
+    @Test(arguments: [0o777, 0o770, 0o755, 0o1777] as [mode_t])
+    func aFolderThatIsOpenToOthersIsRestricted(mode: mode_t) async throws {
+        var store = try await openStore(folder.store, clock: clock)
+        try await store.setObject(1, forKey: "n")
+        try await store.close()
+        #expect(chmod(folder.store, mode) == 0)
+        store = try await openStore(folder.store, clock: clock)
+        #expect(fileMode(folder.store) == 0o700)
+        #expect(try await store.object(Int.self, forKey: "n") == 1)
+        try await store.close()
+    }
+
+    /// This process cannot restrict it. Not where everybody may write in it: who may, can put another database there.
+    @Test(arguments: [(0o777, false), (0o757, false), (0o775, true), (0o755, true)] as [(mode_t, Bool)])
+    func aFolderOfAnotherUsersIsRefusedWhereEverybodyMayWrite(mode: mode_t, isTaken: Bool) throws {
+        #expect(mkdir(folder.store, mode) == 0 && chmod(folder.store, mode) == 0)
+        let status = try #require(try FileStatus(path: folder.store))
+        let refused = SystemFailure("restrict the folder", folder.store, number: EPERM)
+        let objection = StoreOpening.objection(to: status, of: StoreFolder(path: folder.store), refused)
+        #expect((objection == nil) == isTaken)
+        guard let error = objection as? StoreError else { return }
+        #expect(error.code == .unwritable && error.message.contains("mode 0\(String(mode, radix: 8))"))
+        let other = SystemFailure("restrict the folder", folder.store, number: EIO)
+        #expect(StoreOpening.objection(to: status, of: StoreFolder(path: folder.store), other) is SystemFailure)
     }
 
     @Test func aLostCurrentIsFoundAgain() async throws {

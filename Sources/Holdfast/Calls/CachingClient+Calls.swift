@@ -189,7 +189,7 @@ extension CachingClient {
             // The first failure is the one to be told.
             try Task.checkCancellation()
         }
-        stored?.emission.outcome.detail = .offline
+        stored?.emission.outcome.noteOffline()
         return stored
     }
 
@@ -369,7 +369,7 @@ extension CachingClient {
         }
         guard error.code == .truncated, preference != .networkOnly else { return nil }
         var fallback = try await stored(call, prepared)
-        fallback?.emission.outcome.detail = .offline
+        fallback?.emission.outcome.noteOffline()
         return fallback
     }
 }
@@ -385,5 +385,12 @@ extension Delivery {
         guard let window = call.options.reuseWithin, let receivedAt, !isInvalidated else { return false }
         // A clock that was set back makes nothing recent for ever.
         return window >= .zero && Duration.milliseconds(now.milliseconds(since: receivedAt).magnitude) <= window
+    }
+}
+
+extension CacheOutcome {
+    /// Says that the network is away; where what answers was changed at the origin, that is what is to be known of it.
+    fileprivate mutating func noteOffline() {
+        if detail != .invalidated { detail = .offline }
     }
 }

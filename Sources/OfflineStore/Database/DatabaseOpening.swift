@@ -59,12 +59,20 @@ enum DatabaseOpening {
         return try open(path, configuration)
     }
 
+    /// How a reading connection shares its files with others.
+    enum Sharing: Sendable {
+        /// Through locks and the index of the log.
+        case locks
+        /// Nobody can write the file, and there is no log to read.
+        case immutable
+        /// Nobody can write the files, and the log has no index: it is read whole, and its index kept in the connection's own memory.
+        case alone
+    }
+
     /// A reading connection.
     ///
-    /// - Parameters:
-    ///   - isImmutable: nobody can write the file, and there is no log to read.
-    ///   - cache: octets of pages that it keeps.
-    static func reader(path: String, isImmutable: Bool = false, cache: Int = 2 << 20) throws -> DatabaseQueue {
+    /// - Parameter cache: octets of pages that it keeps.
+    static func reader(path: String, _ sharing: Sharing = .locks, cache: Int = 2 << 20) throws -> DatabaseQueue {
         var configuration = configuration(label: "holdfast.store.reader")
         configuration.readonly = true
         configuration.busyMode = .timeout(5)
@@ -73,12 +81,19 @@ enum DatabaseOpening {
             try persistLog(database)
             try PendingInvalidation.addFunction(to: database)
             let connection = Connection(database)
+            // Before the log is looked at for the first time; without locks (see below), because a lock for writing cannot be had on such a file.
+            if sharing == .alone { try connection.run("PRAGMA locking_mode = EXCLUSIVE") }
             try connection.run("PRAGMA mmap_size = 0")
             try connection.run("PRAGMA temp_store = MEMORY")
             try connection.run("PRAGMA cache_size = -\(cache >> 10)")
             try connection.run("PRAGMA trusted_schema = OFF")
         }
-        guard isImmutable else { return try open(path, configuration) }
+        let option: String
+        switch sharing {
+        case .locks: return try open(path, configuration)
+        case .immutable: option = "immutable=1"
+        case .alone: option = "vfs=unix-none"
+        }
         let escaped = path.utf8.map { octet -> String in
             switch octet {
             case UInt8(ascii: "%"), UInt8(ascii: "?"), UInt8(ascii: "#"), 0x80...: "%" + String(octet, radix: 16)
@@ -86,7 +101,7 @@ enum DatabaseOpening {
             }
         }
         return try DatabaseQueue(
-            path: "file:\(escaped.joined())?immutable=1",
+            path: "file:\(escaped.joined())?\(option)",
             configuration: configuration
         )
     }

@@ -1,16 +1,31 @@
 import HTTPCache
 import HTTPCacheSemantics
 import Logging
+import Synchronization
 
 extension StoreCore {
     /// How often a removal by prefix waits for those before it.
     private static let invalidationAttempts = 8
+
+    /// Invalidates what is read from a store that cannot be written.
+    private func invalidate(
+        _ scope: InvalidationScope,
+        _ effect: InvalidationEffect,
+        _ volatile: VolatileInvalidations
+    ) throws -> Int64 {
+        volatile.add(scope, effect, try database().state)
+        // After it: who sees the number sees the invalidation.
+        let number = sequence.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue
+        changes.publish(StoreChange(.invalidated, scope))
+        return number
+    }
 
     /// Invalidates, durably, and tells of it.
     ///
     /// - Returns: the invalidation's number.
     func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) async throws -> Int64 {
         try database().state.observe(now)
+        if let volatile { return try invalidate(scope, effect, volatile) }
         if isReadOnly { throw readOnlyError }
         var told = scope
         // Also when it throws: it may be in force and only not promised.

@@ -23,6 +23,8 @@ final class StoreCore: Sendable {
     let folder: StoreFolder
     let settings: StoreDatabase.Settings
     let isReadOnly: Bool
+    /// Invalidations of a store that nobody can write; `nil` where the writer, here or in another process, takes them.
+    let volatile: VolatileInvalidations?
     /// The number of the last invalidation.
     let sequence = Atomic<Int64>(0)
     /// Tells of every change to the stored responses.
@@ -42,11 +44,18 @@ final class StoreCore: Sendable {
 
     var logger: Logger { settings.logger }
 
-    init(folder: StoreFolder, settings: StoreDatabase.Settings, sidecar: SequenceSidecar?, isReadOnly: Bool) {
+    init(
+        folder: StoreFolder,
+        settings: StoreDatabase.Settings,
+        sidecar: SequenceSidecar?,
+        isReadOnly: Bool,
+        volatile: VolatileInvalidations? = nil
+    ) {
         self.folder = folder
         self.settings = settings
         self.sidecar = sidecar
         self.isReadOnly = isReadOnly
+        self.volatile = volatile
     }
 
     /// The live database.
@@ -215,6 +224,7 @@ final class StoreCore: Sendable {
                 folder: folder.path,
                 settings: settings
             )
+            if volatile != nil { try distrustIfBehind(database, last: last) }
             install(database, sequence: last, inode: inode)
             return
         }
@@ -242,6 +252,18 @@ final class StoreCore: Sendable {
             // With neither a database nor a sidecar to tell the number, the clock's is above every count there was.
             try startNew(secrets: .random(), sequence: known ?? max(1, now.milliseconds), now: now)
         }
+    }
+
+    /// Where the sidecar knows of invalidations that the database does not, nothing in it is trusted: in memory, because nothing can be written.
+    private func distrustIfBehind(_ database: StoreDatabase, last: Int64) throws {
+        let known = try SequenceSidecar.read(path: folder.sidecarPath)
+        if let known, known <= last { return }
+        database.state.responseFloor.max(.max, ordering: .releasing)
+        database.state.objectFloor.max(.max, ordering: .releasing)
+        logger.warning(
+            "the database may have lost invalidations; everything in it counts as invalidated",
+            metadata: ["store.path": "\(database.path)"]
+        )
     }
 
     private var events: StoreWriter.Events {

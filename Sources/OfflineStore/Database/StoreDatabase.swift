@@ -128,9 +128,9 @@ final class StoreDatabase: Sendable {
         folder: String,
         settings: Settings
     ) throws -> (StoreDatabase, sequence: Int64) {
-        let isImmutable = try needsImmutable(path: path, folder: folder)
+        let sharing = try sharing(path: path, folder: folder)
         let readers = try ReaderPool(count: settings.limits.readerCount) {
-            try DatabaseOpening.reader(path: path, isImmutable: isImmutable, cache: $0)
+            try DatabaseOpening.reader(path: path, sharing, cache: $0)
         }
         do {
             let row = try readers.read { connection in
@@ -201,10 +201,12 @@ final class StoreDatabase: Sendable {
         return state
     }
 
-    /// Without an index of the log (`-shm`), and without the right to make one, a database can be read only if the log is empty.
-    static func needsImmutable(path: String, folder: String) throws -> Bool {
-        if try FileStatus(path: path + "-shm") != nil || access(folder, W_OK) == 0 { return false }
+    /// Without an index of the log (`-shm`), and without the right to make one, a database can be read only if the log is empty, or if nobody can make one: never as if there
+    /// were no log.
+    static func sharing(path: String, folder: String) throws -> DatabaseOpening.Sharing {
+        if try FileStatus(path: path + "-shm") != nil || access(folder, W_OK) == 0 { return .locks }
         if let log = try FileStatus(path: path + "-wal"), log.size > 0 {
+            if FileSystemStatus(path: folder)?.isReadOnly == true { return .alone }
             throw StoreError(
                 code: .unwritable,
                 message:
@@ -212,6 +214,6 @@ final class StoreDatabase: Sendable {
                     + "in the folder. Close the writing process properly, or copy the folder to where it is writable."
             )
         }
-        return true
+        return .immutable
     }
 }

@@ -35,6 +35,10 @@ final class StoreWriter: Sendable {
     private let thread = DispatchQueue(label: "holdfast.store.writer")
     /// A reader keeps the log from shrinking: see ``isLogHeld(_:_:)``.
     let logIsHeld = Atomic(false)
+    /// See ``admits(at:)``.
+    let trouble = Mutex(WritingTrouble())
+    /// Whether there is any, so that nobody takes the lock while there is none.
+    let hasTrouble = Atomic(false)
     /// Kept here, after the connection, so that a store that is dropped without being closed lets go of its folder last.
     private let lock: FolderLock?
 
@@ -143,7 +147,7 @@ final class StoreWriter: Sendable {
     /// Refuses everything from now on; what waits already is still done, unless the reason is damage.
     func refuse(_ reason: StoreError) { waiting.refuse(reason) }
 
-    private func schedule() {
+    func schedule() {
         thread.async { self.drain() }
     }
 
@@ -238,10 +242,12 @@ final class StoreWriter: Sendable {
                 return
             }
             for job in batch { job.fail(StoreError(error, path: path)) }
+            noteTrouble(error, octets: batch.reduce(0) { $0 + $1.bytes })
             reportIfDamage(error)
             return
         }
         context.committed()
+        if hasTrouble.load(ordering: .relaxed) { noteSuccess(octets: batch.reduce(0) { $0 + $1.bytes }) }
         // Before the publication: what is still seen of others then comes after this in the queue, so no invalidation here is about it unless it
         // has a fence.
         for job in batch { job.shown?.end() }

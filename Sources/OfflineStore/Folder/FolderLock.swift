@@ -6,26 +6,33 @@
     import Darwin
 #endif
 
-/// The one writer's claim on a folder: `flock` on the file `lock`, which holds the writer's pid and name.
+/// The one writer's claim on a folder: `flock` on the folder itself, and on the file `lock`, which holds the writer's pid and name.
 ///
-/// The kernel lets go of it when the process ends, however it ends; what the file says is only for messages.
+/// The file can be removed by whoever may write in the folder, and another of its name is another file to the kernel; the folder stays the same for as long as it is the store's.
+/// Programs from before this one lock the file alone. The kernel lets go of both when the process ends, however it ends; what the file says is only for messages.
 final class FolderLock: Sendable {
     private let handle: FileHandle
+    private let folder: FileHandle
 
     /// - Throws: ``StoreError`` with `inUse`, naming the holder, or `unwritable`.
     init(path: String, folder: String) throws {
         do {
+            self.folder = try FileHandle(path: folder, flags: O_RDONLY | O_DIRECTORY)
             handle = try FileHandle(path: path, flags: O_RDWR | O_CREAT | O_NOFOLLOW)
         } catch let failure as SystemFailure {
             throw failure.storeError
         }
+        let inUse = StoreError(
+            code: .inUse,
+            message: "The store '\(folder)' is being written by \(Self.holder(in: handle)). "
+                + "One process writes at a time: stop that one, or open the store read-only."
+        )
+        if flock(self.folder.descriptor, LOCK_EX | LOCK_NB) != 0 {
+            // Some file systems lock no folders (NFS): then the file alone counts.
+            if errno == EWOULDBLOCK { throw inUse }
+        }
         guard flock(handle.descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            guard errno == EWOULDBLOCK else { throw SystemFailure("lock", path).storeError }
-            throw StoreError(
-                code: .inUse,
-                message: "The store '\(folder)' is being written by \(Self.holder(in: handle)). "
-                    + "One process writes at a time: stop that one, or open the store read-only."
-            )
+            throw errno == EWOULDBLOCK ? inUse : SystemFailure("lock", path).storeError
         }
         do {
             try handle.truncate(to: 0)
@@ -41,6 +48,7 @@ final class FolderLock: Sendable {
     func release() {
         try? handle.truncate(to: 0)
         flock(handle.descriptor, LOCK_UN)
+        flock(folder.descriptor, LOCK_UN)
     }
 
     /// Whether a process has the folder open for writing, as far as its file says: nothing is locked to find out.

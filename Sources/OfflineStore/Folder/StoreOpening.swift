@@ -12,6 +12,27 @@ import Logging
 
 /// From a path to an open store: everything that can be wrong with the path is found out before anything is written.
 enum StoreOpening {
+    /// Opens a store for writing; one that is on a file system that is mounted read-only for reading alone, so that what it holds answers.
+    static func open(
+        at path: String,
+        configuration: CacheManager.Configuration,
+        now: Timestamp,
+        logger: Logger
+    ) throws -> StoreCore {
+        do {
+            return try openForWriting(at: path, configuration: configuration, now: now, logger: logger)
+        } catch let error as StoreError where error.code == .unwritable {
+            guard FileSystemStatus(path: path)?.isReadOnly == true,
+                case .store? = try? StoreFolder(path: path).content()
+            else { throw error }
+            logger.warning(
+                "the store's file system is mounted read-only; what is stored answers, and nothing is stored or freshened",
+                metadata: ["store.path": "\(path)"]
+            )
+            return try openForReading(at: path, configuration: configuration, now: now, logger: logger, asOnlyOne: true)
+        }
+    }
+
     static func openForWriting(
         at path: String,
         configuration: CacheManager.Configuration,
@@ -25,7 +46,7 @@ enum StoreOpening {
         return try translatingErrors(folder) {
             let before = try examine(folder)
             if before == .absent { try makeFolder(folder.path) }
-            if before == .empty { try restrict(folder) }
+            if before != .absent { try restrict(folder, logger) }
             warn(of: fileSystem(folder.path), folder, logger)
             let lock = try FolderLock(path: folder.lockPath, folder: folder.path)
             do {
@@ -61,11 +82,13 @@ enum StoreOpening {
         }
     }
 
+    /// - Parameter asOnlyOne: nobody can write the store: invalidations are this process's own.
     static func openForReading(
         at path: String,
         configuration: CacheManager.Configuration,
         now: Timestamp,
         logger: Logger,
+        asOnlyOne: Bool = false,
         fileSystem: (String) -> LockBreakingFileSystem? = LockBreakingFileSystem.probe
     ) throws -> StoreCore {
         let limits = try StoreLimits(configuration)
@@ -84,7 +107,13 @@ enum StoreOpening {
             }
             warn(of: fileSystem(folder.path), folder, logger)
             let settings = StoreDatabase.Settings(limits: limits, keyHash: configuration.keyHash, logger: logger)
-            let core = StoreCore(folder: folder, settings: settings, sidecar: nil, isReadOnly: true)
+            let core = StoreCore(
+                folder: folder,
+                settings: settings,
+                sidecar: nil,
+                isReadOnly: true,
+                volatile: asOnlyOne ? VolatileInvalidations() : nil
+            )
             try core.openCurrent(number, now: now)
             return core
         }
@@ -187,12 +216,34 @@ enum StoreOpening {
         )
     }
 
-    /// What is stored concerns nobody else on the machine.
-    private static func restrict(_ folder: StoreFolder) throws {
-        // A mounted folder may belong to somebody else, who lets this process write there: the files are restricted all the same.
-        guard chmod(folder.path, 0o700) == 0 || (errno == EPERM && access(folder.path, W_OK) == 0) else {
-            throw SystemFailure("restrict the folder", folder.path)
+    /// What is stored concerns nobody else on the machine; and who may write in the folder could put another database in the place of ours.
+    private static func restrict(_ folder: StoreFolder, _ logger: Logger) throws {
+        guard let status = try FileStatus(path: folder.path), status.permissions & 0o077 != 0 else { return }
+        let mode = String(status.permissions, radix: 8)
+        if chmod(folder.path, 0o700) == 0 {
+            logger.notice(
+                "the store's folder was open to others; it is its owner's alone now",
+                metadata: ["store.path": "\(folder.path)", "store.mode": "0\(mode)"]
+            )
+            return
         }
+        let failure = SystemFailure("restrict the folder", folder.path)
+        if let error = objection(to: status, of: folder, failure) { throw error }
+        guard access(folder.path, W_OK) == 0 else { throw failure }
+    }
+
+    /// What speaks against a folder that could not be restricted.
+    static func objection(to status: FileStatus, of folder: StoreFolder, _ failure: SystemFailure) -> (any Error)? {
+        guard failure.number == EPERM else { return failure }
+        // A mounted folder may belong to somebody else, who lets this process write there: the files are restricted all the same. Not where everybody may.
+        guard status.permissions & 0o002 != 0 else { return nil }
+        let mode = String(status.permissions, radix: 8)
+        return StoreError(
+            code: .unwritable,
+            message:
+                "Everybody on this machine may write in the folder '\(folder.path)' (mode 0\(mode)), and this process cannot restrict it: it belongs to another user (uid \(status.owner)). "
+                + "Name a folder in it that is not there yet: it is made with mode 0700. Nothing was changed."
+        )
     }
 
     static func translatingErrors<Result>(_ folder: StoreFolder, _ body: () throws -> Result) throws -> Result {

@@ -151,6 +151,7 @@ struct FileStatus: Equatable {
     var isFolder: Bool
     var permissions: mode_t
     var inode: UInt64
+    var owner: uid_t
 
     /// `nil` when there is nothing at the path.
     init?(path: String) throws {
@@ -163,6 +164,27 @@ struct FileStatus: Equatable {
         isFolder = status.st_mode & S_IFMT == S_IFDIR
         permissions = status.st_mode & 0o777
         inode = UInt64(status.st_ino)
+        owner = status.st_uid
+    }
+}
+
+/// What `statvfs` says about the file system that a path is on.
+struct FileSystemStatus {
+    /// Octets that this process may still write.
+    var free: Int64
+    /// Whether it is mounted for reading alone.
+    var isReadOnly: Bool
+
+    /// `nil` when it cannot be asked.
+    init?(path: String) {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return nil }
+        let (octets, isTooMuch) = Int64(clamping: status.f_bavail).multipliedReportingOverflow(
+            by: Int64(clamping: status.f_frsize)
+        )
+        free = isTooMuch ? .max : octets
+        // `ST_RDONLY`, which not every C library's module has.
+        isReadOnly = status.f_flag & 1 != 0
     }
 }
 

@@ -53,10 +53,10 @@ final class Verifier {
         }
         // Before the database: a writer notes a number there first.
         let known = try SequenceSidecar.read(path: folder.sidecarPath)
-        let isImmutable = try StoreDatabase.needsImmutable(path: path, folder: folder.path)
+        let sharing = try StoreDatabase.sharing(path: path, folder: folder.path)
         let queue: DatabaseQueue
         do {
-            queue = try DatabaseOpening.reader(path: path, isImmutable: isImmutable)
+            queue = try DatabaseOpening.reader(path: path, sharing)
         } catch {
             return try find(error, in: path)
         }

@@ -129,7 +129,12 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
         noteUse: (Int64) -> Void
     ) throws -> [StoredResponse] {
         let state = reading.database.state
-        let responses = try reading.responses(of: missing.key, hash: missing.hash)
+        var responses = try reading.responses(of: missing.key, hash: missing.hash)
+        if let volatile = core.volatile, !volatile.isEmpty {
+            responses = try volatile.applied(to: responses, key: missing.key) {
+                try reading.subject(of: [$0], key: missing.key, hash: missing.hash).tagHashes
+            }
+        }
         for index in responses.indices { noteUse(responses[index].id) }
         if let memory = state.memory, !responses.isEmpty,
             memory.admits(missing.hash, octets: responses.reduce(0) { $0 + $1.octets(upTo: memory.bodyLimit) })
@@ -280,6 +285,8 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
             writer.requestSweep()
             return nil
         }
+        // The disk takes no more: to be said of what comes, and not found out after its head.
+        if !writer.admits(at: draft.storedAt) { return nil }
         // The disk is behind: the exchange goes on without the store. What the caller asks for itself waits instead.
         if writer.pendingBytes > limits.pending { return nil }
         let room = limits.room(for: length)

@@ -111,7 +111,7 @@ extension Oracle {
     /// What an unsafe method invalidated is not served without the origin: no rule here lets it. RFC 9111 §4.4
     private func judgeChanged(_ call: Call, _ last: OriginEntry) {
         let isChanged = world.invalidations.contains {
-            $0.effect == .mark(.unsafeMethod) && invalidates(last, $0, before: call)
+            $0.effect == InvalidationEffect.mark(.unsafeMethod) && invalidates(last, $0, before: call)
         }
         if isChanged { report(call, "served entry \(last.number) from store, which an unsafe method invalidated") }
     }

@@ -1,3 +1,4 @@
+import HTTPCache
 import HTTPTypes
 
 /// One request that reached an origin, and what became of it.
