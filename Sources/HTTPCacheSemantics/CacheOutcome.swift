@@ -27,7 +27,8 @@ public struct CacheOutcome: Sendable, Hashable {
         public init(_ token: StaticString) { description = "\(token)" }
         /// The network is away: the mode is `offline`, or the origin could not be reached.
         public static let offline = Detail("offline")
-        /// A success of an unsafe method invalidated it, and an operator lets it answer while the network is away. RFC 9111 §4.4
+        /// A success of an unsafe method invalidated it, and an operator lets it answer while the
+        /// network is away. RFC 9111 §4.4
         public static let invalidated = Detail("invalidated")
         /// The origin answered with a server error.
         public static let staleIfError = Detail("stale-if-error")

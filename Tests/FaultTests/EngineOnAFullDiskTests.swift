@@ -48,7 +48,8 @@ import Testing
             try await store.close()
         }
 
-        /// What a head says of storing is true once the store knows that its disk takes no more. RFC 9211 §2.5
+        /// What a head says of storing is true once the store knows that its disk takes no more.
+        /// RFC 9211 §2.5
         @Test func whatIsSaidToBeStoredIsStored() async throws {
             let disk = try #require(SmallDisk(in: folder.path))
             let store = try await CacheManager.openForFaults(disk.path + "/store", budget: 64 << 20)

@@ -4,7 +4,8 @@ import HTTPTypes
 import HoldfastTesting
 import Testing
 
-/// What a success of an unsafe method invalidated or deleted, while the origin cannot be reached. RFC 9111 §4.4
+/// What a success of an unsafe method invalidated or deleted, while the origin cannot be reached.
+/// RFC 9111 §4.4
 @Suite("What an unsafe method invalidated", .timeLimit(.minutes(20)))
 struct UnsafeInvalidationTests {
     private let url = EngineFixture.url
@@ -38,7 +39,8 @@ struct UnsafeInvalidationTests {
 
     // MARK: The class
 
-    /// Every mode, preference, directive and age that the generator makes, each way in and each state of the origin.
+    /// Every mode, preference, directive and age that the generator makes, each way in and each
+    /// state of the origin.
     ///
     /// Mutants: `unsafe-invalidation-*`.
     @Test(arguments: SituationTransport.Situation.allCases, [InvalidationCause.unsafeMethod, .unspecified])
@@ -128,7 +130,8 @@ struct UnsafeInvalidationTests {
         #expect(late.outcome.cacheStatus() == "holdfast; hit; ttl=-3600; detail=invalidated")
     }
 
-    /// The setting is for an origin that is away; one that can be asked is asked, and one that fails has said so.
+    /// The setting is for an origin that is away; one that can be asked is asked, and one that
+    /// fails has said so.
     @Test(arguments: [OfflineMode.online, .automatic, .preferStored])
     func theSettingCountsOnlyWhereTheOriginIsAway(mode: OfflineMode) async throws {
         let fixture = fixture(lifted: true, mode: mode)

@@ -6,7 +6,8 @@ import Testing
 
 @testable import HoldfastGateway
 
-/// What a client changed or deleted, over sockets, while the origin cannot be reached. RFC 9111 §4.4, ATTACKS 61
+/// What a client changed or deleted, over sockets, while the origin cannot be reached. RFC 9111
+/// §4.4, ATTACKS 61
 ///
 /// Mutants: `unsafe-invalidation-is-a-purge`, `delete-only-marks`.
 @Suite("What a client changed", .timeLimit(.minutes(20)))
@@ -19,7 +20,8 @@ struct ChangedResponseTests {
         return try await client.response()
     }
 
-    /// Many clients that have it hot, one that changes it, and an origin that hangs up from then on.
+    /// Many clients that have it hot, one that changes it, and an origin that hangs up from then
+    /// on.
     @Test(arguments: ["PUT", "POST", "PATCH", "DELETE"], [true, false])
     func doesNotAnswerOfflineAsIfFresh(method: String, isResident: Bool) async throws {
         for isLifted in [false, true] {

@@ -1,8 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The policy, the engine, the store and the gateway with their tests, and nothing else: what scripts/mutants builds again for each change. It copies this file into a folder of
-// its own, beside copies of Sources and Tests. Settings and versions are those of the package itself.
+// The policy, the engine, the store and the gateway with their tests, and nothing else: what
+// scripts/mutants builds again for each change. It copies this file into a folder of its own,
+// beside copies of Sources and Tests. Settings and versions are those of the package itself.
 
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),

@@ -4,7 +4,8 @@ import HTTPTypes
 import OfflineStore
 import Testing
 
-/// Why something was invalidated: on disk, in memory, before and after the sweep, after a crash, a recovery, a migration.
+/// Why something was invalidated: on disk, in memory, before and after the sweep, after a crash, a
+/// recovery, a migration.
 @Suite struct CauseTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
@@ -141,7 +142,8 @@ import Testing
         try await store.close()
     }
 
-    /// Invalidations that may have been lost were anybody's: what is stored answers offline, as it did.
+    /// Invalidations that may have been lost were anybody's: what is stored answers offline, as it
+    /// did.
     @Test func isNotGuessedWhereInvalidationsWereLost() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await store.store(draft(try cacheKey("/a"), at: clock.now()), "a")

@@ -64,7 +64,8 @@ import Testing
             try await store.close()
         }
 
-        /// Once the disk did not take something, what comes is declined beforehand: nobody is told that it is stored.
+        /// Once the disk did not take something, what comes is declined beforehand: nobody is told
+        /// that it is stored.
         @Test func aStoreThatIsOutOfSpaceDeclinesBeforehandAndComesBack() async throws {
             let disk = try #require(SmallDisk(in: folder.path))
             let store = try await openStore(disk.path + "/store", clock: clock)
@@ -91,7 +92,8 @@ import Testing
             try await store.close()
         }
 
-        /// It is refused for as long as anything there is open for writing: a store that was closed goes with its last reference.
+        /// It is refused for as long as anything there is open for writing: a store that was closed
+        /// goes with its last reference.
         private func remountReadOnly(_ disk: SmallDisk) async throws {
             var failure: Int32 = EBUSY
             for _ in 0..<200_000 where failure == EBUSY {
@@ -102,7 +104,8 @@ import Testing
             try #require(failure == 0, "this process may mount, and not remount")
         }
 
-        /// With its log: as it was closed, as a killed process left it, and without the log's index.
+        /// With its log: as it was closed, as a killed process left it, and without the log's
+        /// index.
         @Test func aReadOnlyFileSystemIsReadWithItsLog() async throws {
             let disk = try #require(SmallDisk(in: folder.path))
             let path = disk.path + "/closed"
@@ -146,7 +149,8 @@ import Testing
                 }
                 #expect(try fingerprint(copy) == before, "\(copy)")
             }
-            // What may have lost invalidations is not trusted: without the sidecar's word nobody would know.
+            // What may have lost invalidations is not trusted: without the sidecar's word nobody
+            // would know.
             let distrusted = try await openStore(behind, clock: clock)
             #expect(
                 try await distrusted.responses.lookup(try cacheKey("/old")).map(\.head.invalidation) == [.unspecified]
@@ -192,7 +196,8 @@ import Testing
             #expect(try await causes("tag") == [.unsafeMethod])
             #expect(try await causes("removed") == [])
             #expect(try await causes("other") == [nil])
-            // They are bounded: beyond that they are one of everything, and as strong as the strongest.
+            // They are bounded: beyond that they are one of everything, and as strong as the
+            // strongest.
             for index in 0..<600 {
                 try await responses.invalidate(.key(try cacheKey("/none-\(index)")), .mark(.unsafeMethod), at: now)
             }

@@ -205,7 +205,8 @@ import Testing
         try await store.close()
     }
 
-    /// Whoever may write in the folder may remove the file; another of its name is another file to the kernel.
+    /// Whoever may write in the folder may remove the file; another of its name is another file to
+    /// the kernel.
     @Test func aRemovedLockFileLetsNoSecondWriterIn() async throws {
         let store = try await openStore(folder.store, clock: clock)
         unlink(folder.store + "/lock")
@@ -232,7 +233,8 @@ import Testing
         try await store.close()
     }
 
-    /// This process cannot restrict it. Not where everybody may write in it: who may, can put another database there.
+    /// This process cannot restrict it. Not where everybody may write in it: who may, can put
+    /// another database there.
     @Test(arguments: [(0o777, false), (0o757, false), (0o775, true), (0o755, true)] as [(mode_t, Bool)])
     func aFolderOfAnotherUsersIsRefusedWhereEverybodyMayWrite(mode: mode_t, isTaken: Bool) throws {
         #expect(mkdir(folder.store, mode) == 0 && chmod(folder.store, mode) == 0)

@@ -9,9 +9,9 @@ import Testing
 
     private func at(_ milliseconds: Int64) -> Timestamp { start.adding(milliseconds: milliseconds) }
 
-    private func failed(_ octets: Int64 = 100_000, free: Int64? = 0) -> WritingTrouble {
+    private func failed(_ bytes: Int64 = 100_000, free: Int64? = 0, times: Int = 1) -> WritingTrouble {
         var trouble = WritingTrouble()
-        trouble.failed(octets: octets, free: free, at: start)
+        for _ in 0..<times { trouble.failed(bytes: bytes, free: free, at: start) }
         return trouble
     }
 
@@ -19,49 +19,63 @@ import Testing
         var trouble = WritingTrouble()
         #expect(trouble.isOver)
         #expect(trouble.admit(free: 0, at: start) == .accept)
-        trouble.succeeded(octets: 1)
+        trouble.succeeded(bytes: 1)
         #expect(trouble.isOver)
     }
 
-    @Test func declinesWhileThereIsNoMoreRoomThanWhenItFailed() {
+    @Test func declinesWhileThereIsNoRoomForWhatFailed() {
         var trouble = failed()
+        let room: Int64 = 2 * 100_000 + 262_144
         #expect(trouble.admit(free: 0, at: at(1)) == .decline(triesAgain: nil))
-        #expect(trouble.admit(free: 99_999, at: at(2)) == .decline(triesAgain: nil))
-        #expect(trouble.admit(free: 100_000, at: at(3)) == .accept)
+        #expect(trouble.admit(free: room - 1, at: at(2)) == .decline(triesAgain: nil))
+        #expect(trouble.admit(free: room, at: at(3)) == .accept)
         // It is over when as much was written as was not, and not before.
-        trouble.succeeded(octets: 99_999)
+        trouble.succeeded(bytes: 99_999)
         #expect(!trouble.isOver)
-        trouble.succeeded(octets: 100_000)
+        trouble.succeeded(bytes: 100_000)
         #expect(trouble.isOver)
         #expect(trouble.admit(free: 0, at: at(4)) == .accept)
     }
 
-    /// A quota, say: the file system tells of room that is not this user's. Then it is tried, for nobody.
-    @Test func triesFromTimeToTimeWhateverTheFileSystemTells() {
-        var trouble = failed(free: 1 << 40)
+    private func trials(_ trouble: WritingTrouble, free: Int64) -> [Int64] {
+        var trouble = trouble
         var trials: [Int64] = []
         for millisecond in stride(from: 0, through: 200_000, by: 100) as StrideThrough<Int64> {
-            switch trouble.admit(free: 1 << 40, at: at(millisecond)) {
+            switch trouble.admit(free: free, at: at(millisecond)) {
             case .accept: Issue.record("accepted at \(millisecond)")
-            case .decline(let octets?):
-                #expect(octets == 100_000)
+            case .decline(let bytes?):
                 trials.append(millisecond)
-                trouble.failed(octets: octets, free: 1 << 40, at: at(millisecond))
+                trouble.failed(bytes: bytes, free: free, at: at(millisecond))
             case .decline(nil): break
             }
         }
-        #expect(trials == [1000, 3000, 7000, 15_000, 31_000, 63_000, 123_000, 183_000])
+        return trials
+    }
+
+    /// What is in the database may have made room there.
+    @Test func triesFromTimeToTimeWhateverTheFileSystemTells() {
+        #expect(trials(failed(), free: 0) == [1000, 3000, 7000, 15_000, 31_000, 63_000, 123_000, 183_000])
+    }
+
+    /// A fault that passes is over with it; a quota of which the file system does not tell is not.
+    @Test func believesAFileSystemThatHasRoomForSomeFailuresAlone() {
+        let limit = WritingTrouble.contradictionLimit
+        for free in [1 << 40, nil] as [Int64?] {
+            var trouble = failed(free: free, times: limit)
+            #expect(trouble.admit(free: free, at: at(1)) == .accept)
+        }
+        #expect(trials(failed(free: 1 << 40, times: limit + 1), free: 1 << 40) == [60_000, 120_000, 180_000])
     }
 
     @Test func aClockThatIsSetBackDelaysNoTrialForEver() {
-        var trouble = failed(free: nil)
-        #expect(trouble.admit(free: nil, at: at(-3_600_000)) == .decline(triesAgain: 100_000))
+        var trouble = failed()
+        #expect(trouble.admit(free: 0, at: at(-3_600_000)) == .decline(triesAgain: 100_000))
     }
 
     @Test func whatFailsAgainIsTriedWithTheMostThatFailed() {
         var trouble = failed(500_000)
-        trouble.failed(octets: 1, free: 0, at: at(10))
-        #expect(trouble.admit(free: 499_999, at: at(11)) == .decline(triesAgain: nil))
-        #expect(trouble.admit(free: 500_000, at: at(11)) == .accept)
+        trouble.failed(bytes: 1, free: 0, at: at(10))
+        #expect(trouble.admit(free: 1_262_143, at: at(11)) == .decline(triesAgain: nil))
+        #expect(trouble.admit(free: 1_262_144, at: at(11)) == .accept)
     }
 }

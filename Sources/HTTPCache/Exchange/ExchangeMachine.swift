@@ -439,7 +439,8 @@ package struct ExchangeMachine: Sendable {
         )
     }
 
-    /// What is served says so where an unsafe method ended its lifetime early. RFC 9111 §4.4, RFC 9211 §2.4
+    /// What is served says so where an unsafe method ended its lifetime early. RFC 9111 §4.4, RFC
+    /// 9211 §2.4
     private static func secondsToLive(_ stored: StoredResponse, _ reuse: Reuse) -> Int64 {
         let seconds = reuse.freshness.secondsToLive
         return stored.head.invalidation == .unsafeMethod ? min(seconds, 0) : seconds

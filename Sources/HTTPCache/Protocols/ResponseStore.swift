@@ -50,9 +50,10 @@ public protocol ResponseStore: Sendable {
     /// Invalidates: durable when it returns, and every fill that began before it will not be stored.
     ///
     /// - Parameters:
-    ///   - effect: what becomes of what is stored. Of two causes the greater one is kept, until the response is freshened
-    ///     or replaced. An unsafe method is about targets, keys and tags: of a prefix, or of everything, a store may
-    ///     take its cause for ``InvalidationCause/unspecified``.
+    ///   - effect: what becomes of what is stored. Of two causes the greater one is kept, until the
+    ///     response is freshened or replaced. An unsafe method is about targets, keys and tags: of
+    ///     a prefix, or of everything, a store may take its cause for
+    ///     ``InvalidationCause/unspecified``.
     ///   - now: recorded with the invalidation.
     /// - Returns: the invalidation's number.
     @discardableResult
@@ -71,8 +72,8 @@ extension ResponseStore {
 
     /// Invalidates for no cause that is known: a purge.
     ///
-    /// - Parameter keepingForOffline: `true` marks what is stored as invalidated (it answers only when the origin cannot
-    ///   be reached); `false` removes it.
+    /// - Parameter keepingForOffline: `true` marks what is stored as invalidated (it answers only
+    ///   when the origin cannot be reached); `false` removes it.
     @discardableResult
     public func invalidate(_ scope: InvalidationScope, keepingForOffline: Bool, at now: Timestamp) async throws
         -> InvalidationSequence

@@ -14,7 +14,8 @@ extension CacheOutcome.Detail {
     /// Too many requests wait for the origin.
     public static let overloaded = CacheOutcome.Detail("overloaded")
 
-    /// Stale, served although a directive forbids that, because an operator's rule says so: `despite-must-revalidate`; or ``invalidated``.
+    /// Stale, served although a directive forbids that, because an operator's rule says so:
+    /// `despite-must-revalidate`; or ``invalidated``.
     public static func despite(_ directive: String) -> CacheOutcome.Detail {
         switch directive {
         case "must-revalidate": CacheOutcome.Detail("despite-must-revalidate")

@@ -23,7 +23,8 @@ public struct PolicyOverrides: Sendable, Hashable {
         public static let proxyRevalidate = Directives(rawValue: 16)
         /// `s-maxage`
         public static let sMaxage = Directives(rawValue: 32)
-        /// No directive: a success of an unsafe method invalidated it. Only ``PolicyOverrides/staleDespite`` knows it. RFC 9111 §4.4
+        /// No directive: a success of an unsafe method invalidated it. Only
+        /// ``PolicyOverrides/staleDespite`` knows it. RFC 9111 §4.4
         public static let invalidated = Directives(rawValue: 64)
     }
 
@@ -38,7 +39,8 @@ public struct PolicyOverrides: Sendable, Hashable {
     /// Directives that do not forbid stale use when the origin cannot be reached or fails: `must-revalidate`, `proxy-revalidate`, `no-cache`, `s-maxage`; the others forbid it all the same.
     /// RFC 9111 §4.2.4
     ///
-    /// With `invalidated`, what a success of an unsafe method invalidated answers when the origin cannot be reached; it never does for an origin's error. §4.4
+    /// With `invalidated`, what a success of an unsafe method invalidated answers when the origin
+    /// cannot be reached; it never does for an origin's error. §4.4
     public var staleDespite: Directives = []
     /// How long after its freshness a response is served while it is renewed in the background, in seconds, in place of its own `stale-while-revalidate`. RFC 5861 §3
     ///

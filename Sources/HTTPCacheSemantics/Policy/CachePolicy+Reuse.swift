@@ -18,8 +18,9 @@ extension CachePolicy {
     /// the answer depends on, and not every origin says so in `Vary`. Stricter than the RFC. A request with `Authorization` is answered, because §3.5 is
     /// about storing: what is stored without those directives came from a request without credentials.
     ///
-    /// **What a success of an unsafe method invalidated** forbids stale use as a directive does, before all of them, and ``PolicyOverrides/staleDespite`` lifts that as it lifts a
-    /// directive. What was invalidated otherwise may be used stale, as if its time were over. RFC 9111 §4.4
+    /// **What a success of an unsafe method invalidated** forbids stale use as a directive does,
+    /// before all of them, and ``PolicyOverrides/staleDespite`` lifts that as it lifts a directive.
+    /// What was invalidated otherwise may be used stale, as if its time were over. RFC 9111 §4.4
     ///
     /// With an ``StoredResponseHead/explicitExpiry`` the response's own `no-cache` and `must-revalidate` are lifted, and its `stale-while-revalidate` does not prolong
     /// what the caller limited; the request's directives count all the same.
@@ -135,7 +136,8 @@ extension CachePolicy {
         _ stored: StoredResponseHead,
         despite: PolicyOverrides.Directives = []
     ) -> Prohibition? {
-        // The one place that says whether what was invalidated may stand in. Before the caller's expiry, which was for what the resource was then.
+        // The one place that says whether what was invalidated may stand in. Before the caller's
+        // expiry, which was for what the resource was then.
         if stored.invalidation == .unsafeMethod, !despite.contains(.invalidated) { return .invalidated }
         if stored.explicitExpiry != nil { return nil }
         if directives.mustRevalidate, !despite.contains(.mustRevalidate) { return .mustRevalidate }

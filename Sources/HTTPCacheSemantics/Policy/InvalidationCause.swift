@@ -6,7 +6,8 @@ public enum InvalidationCause: Int64, Sendable, Hashable, Comparable {
     ///
     /// What is stored may still be what the origin has.
     case unspecified = 0
-    /// A success of an unsafe method: the origin itself said that what is stored is another state of the resource.
+    /// A success of an unsafe method: the origin itself said that what is stored is another state
+    /// of the resource.
     case unsafeMethod = 1
 
     /// By how much they say.

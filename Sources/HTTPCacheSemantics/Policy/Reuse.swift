@@ -42,9 +42,11 @@ public struct Reuse: Sendable, Hashable {
     public enum StaleUse: Sendable, Hashable {
         /// Nothing forbids it.
         case allowed
-        /// The directive that forbids it, by name (`must-revalidate`, `no-cache`, `proxy-revalidate`, `s-maxage`; `no-store` or `private`, where a 304 brought it); or
-        /// `invalidated`, where a success of an unsafe method invalidated it; or `cookie`, where the request has one and the response is not for everybody; or an operator's
-        /// limit of staleness that is exceeded, by its name in a file (`stale.normal`, `stale.offline`).
+        /// The directive that forbids it, by name (`must-revalidate`, `no-cache`,
+        /// `proxy-revalidate`, `s-maxage`; `no-store` or `private`, where a 304 brought it); or
+        /// `invalidated`, where a success of an unsafe method invalidated it; or `cookie`, where
+        /// the request has one and the response is not for everybody; or an operator's limit of
+        /// staleness that is exceeded, by its name in a file (`stale.normal`, `stale.offline`).
         case forbidden(by: String)
     }
     /// What to do.

@@ -27,8 +27,8 @@ public struct StoredResponseHead: Sendable, Hashable {
     public var explicitExpiry: Timestamp?
     /// Why it was invalidated; `nil` where it was not.
     ///
-    /// An invalidated response is kept for when the origin cannot be reached, and is not used without validation
-    /// while it can. RFC 9111 §4.4
+    /// An invalidated response is kept for when the origin cannot be reached, and is not used
+    /// without validation while it can. RFC 9111 §4.4
     public var invalidation: InvalidationCause?
     /// Whether it was invalidated. Setting it keeps a cause that is known already.
     public var isInvalidated: Bool {

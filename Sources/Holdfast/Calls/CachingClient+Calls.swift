@@ -389,7 +389,8 @@ extension Delivery {
 }
 
 extension CacheOutcome {
-    /// Says that the network is away; where what answers was changed at the origin, that is what is to be known of it.
+    /// Says that the network is away; where what answers was changed at the origin, that is what is
+    /// to be known of it.
     fileprivate mutating func noteOffline() {
         if detail != .invalidated { detail = .offline }
     }

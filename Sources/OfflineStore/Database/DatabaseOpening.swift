@@ -65,7 +65,8 @@ enum DatabaseOpening {
         case locks
         /// Nobody can write the file, and there is no log to read.
         case immutable
-        /// Nobody can write the files, and the log has no index: it is read whole, and its index kept in the connection's own memory.
+        /// No process can write the files, and the log has no index: the connection reads all of it
+        /// and keeps an index in its own memory.
         case alone
     }
 
@@ -81,7 +82,8 @@ enum DatabaseOpening {
             try persistLog(database)
             try PendingInvalidation.addFunction(to: database)
             let connection = Connection(database)
-            // Before the log is looked at for the first time; without locks (see below), because a lock for writing cannot be had on such a file.
+            // Before the log is looked at for the first time; without locks (see below), because a
+            // lock for writing cannot be had on such a file.
             if sharing == .alone { try connection.run("PRAGMA locking_mode = EXCLUSIVE") }
             try connection.run("PRAGMA mmap_size = 0")
             try connection.run("PRAGMA temp_store = MEMORY")

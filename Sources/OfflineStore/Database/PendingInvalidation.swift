@@ -19,7 +19,8 @@ enum PendingInvalidation: Sendable, Equatable {
     /// The cause, where it is marked.
     var cause: InvalidationCause? { if case .marked(let cause) = self { cause } else { nil } }
 
-    /// A column for an entry: 0; or 1 when it is marked, and 2 or 3 when an unsafe method did that; or 4 or more when it is removed.
+    /// A column for an entry: 0; or 1 when it is marked, and 2 or 3 when an unsafe method did that;
+    /// or 4 or more when it is removed.
     static let state = "max(\(byTag), \(byPrefix))"
     /// The same for a schema that knows no causes.
     static let stateWithoutCauses = "max(\(byTagWithoutCauses), \(byPrefix))"

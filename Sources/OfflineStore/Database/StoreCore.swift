@@ -23,7 +23,8 @@ final class StoreCore: Sendable {
     let folder: StoreFolder
     let settings: StoreDatabase.Settings
     let isReadOnly: Bool
-    /// Invalidations of a store that nobody can write; `nil` where the writer, here or in another process, takes them.
+    /// Invalidations of a store that no process can write; `nil` where the writer, here or in
+    /// another process, takes them.
     let volatile: VolatileInvalidations?
     /// The number of the last invalidation.
     let sequence = Atomic<Int64>(0)
@@ -254,7 +255,8 @@ final class StoreCore: Sendable {
         }
     }
 
-    /// Where the sidecar knows of invalidations that the database does not, nothing in it is trusted: in memory, because nothing can be written.
+    /// Where the sidecar knows of invalidations that the database does not, nothing in it is
+    /// trusted: in memory, because nothing can be written.
     private func distrustIfBehind(_ database: StoreDatabase, last: Int64) throws {
         let known = try SequenceSidecar.read(path: folder.sidecarPath)
         if let known, known <= last { return }

@@ -201,8 +201,8 @@ final class StoreDatabase: Sendable {
         return state
     }
 
-    /// Without an index of the log (`-shm`), and without the right to make one, a database can be read only if the log is empty, or if nobody can make one: never as if there
-    /// were no log.
+    /// Without an index of the log (`-shm`), and without the right to make one, a database can be
+    /// read only if the log is empty, or if no process can make one: never as if there were no log.
     static func sharing(path: String, folder: String) throws -> DatabaseOpening.Sharing {
         if try FileStatus(path: path + "-shm") != nil || access(folder, W_OK) == 0 { return .locks }
         if let log = try FileStatus(path: path + "-wal"), log.size > 0 {

@@ -242,12 +242,12 @@ final class StoreWriter: Sendable {
                 return
             }
             for job in batch { job.fail(StoreError(error, path: path)) }
-            noteTrouble(error, octets: batch.reduce(0) { $0 + $1.bytes })
+            noteTrouble(error, bytes: batch.reduce(0) { $0 + $1.bytes })
             reportIfDamage(error)
             return
         }
         context.committed()
-        if hasTrouble.load(ordering: .relaxed) { noteSuccess(octets: batch.reduce(0) { $0 + $1.bytes }) }
+        if hasTrouble.load(ordering: .relaxed) { noteSuccess(bytes: batch.reduce(0) { $0 + $1.bytes }) }
         // Before the publication: what is still seen of others then comes after this in the queue, so no invalidation here is about it unless it
         // has a fence.
         for job in batch { job.shown?.end() }

@@ -6,10 +6,13 @@
     import Darwin
 #endif
 
-/// The one writer's claim on a folder: `flock` on the folder itself, and on the file `lock`, which holds the writer's pid and name.
+/// The one writer's claim on a folder: `flock` on the folder itself, and on the file `lock`, which
+/// holds the writer's pid and name.
 ///
-/// The file can be removed by whoever may write in the folder, and another of its name is another file to the kernel; the folder stays the same for as long as it is the store's.
-/// Programs from before this one lock the file alone. The kernel lets go of both when the process ends, however it ends; what the file says is only for messages.
+/// Every process that may write in the folder can remove the file, and another of its name is
+/// another file to the kernel; the folder stays the same for as long as it is the store's. Programs
+/// from before this one lock the file alone. The kernel lets go of both when the process ends,
+/// however it ends; what the file says is only for messages.
 final class FolderLock: Sendable {
     private let handle: FileHandle
     private let folder: FileHandle

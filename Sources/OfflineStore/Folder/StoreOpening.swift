@@ -12,7 +12,8 @@ import Logging
 
 /// From a path to an open store: everything that can be wrong with the path is found out before anything is written.
 enum StoreOpening {
-    /// Opens a store for writing; one that is on a file system that is mounted read-only for reading alone, so that what it holds answers.
+    /// Opens a store for writing; one that is on a file system that is mounted read-only for
+    /// reading alone, so that what it holds answers.
     static func open(
         at path: String,
         configuration: CacheManager.Configuration,
@@ -82,7 +83,7 @@ enum StoreOpening {
         }
     }
 
-    /// - Parameter asOnlyOne: nobody can write the store: invalidations are this process's own.
+    /// - Parameter asOnlyOne: no process can write the store: invalidations are this process's own.
     static func openForReading(
         at path: String,
         configuration: CacheManager.Configuration,
@@ -216,7 +217,8 @@ enum StoreOpening {
         )
     }
 
-    /// What is stored concerns nobody else on the machine; and who may write in the folder could put another database in the place of ours.
+    /// Restricts the folder to its owner: others could read what is stored, or put another database
+    /// in its place.
     private static func restrict(_ folder: StoreFolder, _ logger: Logger) throws {
         guard let status = try FileStatus(path: folder.path), status.permissions & 0o077 != 0 else { return }
         let mode = String(status.permissions, radix: 8)
@@ -235,7 +237,8 @@ enum StoreOpening {
     /// What speaks against a folder that could not be restricted.
     static func objection(to status: FileStatus, of folder: StoreFolder, _ failure: SystemFailure) -> (any Error)? {
         guard failure.number == EPERM else { return failure }
-        // A mounted folder may belong to somebody else, who lets this process write there: the files are restricted all the same. Not where everybody may.
+        // A mounted folder may belong to somebody else, who lets this process write there: the
+        // files are restricted all the same. Not where everybody may.
         guard status.permissions & 0o002 != 0 else { return nil }
         let mode = String(status.permissions, radix: 8)
         return StoreError(

@@ -45,12 +45,15 @@ public final class CacheManager: Sendable {
     /// A store of an older schema is brought up to date; programs that know only that one then refuse it with `newerSchema`. What a crash left
     /// unfinished is finished or removed, some of it after this returned.
     ///
-    /// **A file system that is mounted read-only**: a store that is there is opened for reading alone (``isReadOnly``), so that what it holds answers. Nothing is written; invalidations
-    /// are in force for as long as this process has it open. Where invalidations may have been lost, everything counts as invalidated.
+    /// **A file system that is mounted read-only**: a store that is there is opened for reading
+    /// alone (``isReadOnly``), so that what it holds answers. Nothing is written; invalidations are
+    /// in force for as long as this process has it open. Where invalidations may have been lost,
+    /// everything counts as invalidated.
     ///
     /// - Parameters:
-    ///   - folder: the store's folder; relative paths count from the process's own. It is made with mode 0700, files in it with 0600. One that is there and open to others is
-    ///     restricted to its owner.
+    ///   - folder: the store's folder; relative paths count from the process's own. It is made with
+    ///     mode 0700, files in it with 0600. One that is there and open to others is restricted to
+    ///     its owner.
     ///   - configuration: budget and limits.
     ///   - clock: read once at the top of each call.
     ///   - logger: gets warnings about damage, about a file system that is known to break locks, and about another process's reader that keeps
@@ -72,8 +75,9 @@ public final class CacheManager: Sendable {
 
     /// Opens a store for reading alone, also while another process writes it: new entries are seen as they are committed.
     ///
-    /// No lock is taken, nothing is checkpointed, and the database and its log stay as they are. SQLite needs the index of the log (`-shm`), or the right to make it; where there is
-    /// neither, the store can be read if its log is empty, or if the file system is mounted read-only.
+    /// No lock is taken, nothing is checkpointed, and the database and its log stay as they are.
+    /// SQLite needs the index of the log (`-shm`), or the right to make it; where there is neither,
+    /// the store can be read if its log is empty, or if the file system is mounted read-only.
     ///
     /// Of the configuration, the number of readers and the coder count. Nothing is kept in memory.
     ///

@@ -2,7 +2,8 @@ import HTTPCache
 import HTTPCacheSemantics
 import Synchronization
 
-/// Invalidations of a store that cannot be written: they are in force for as long as this process has it open, and no longer.
+/// Invalidations of a store that cannot be written: they are in force for as long as this process
+/// has it open, and no longer.
 ///
 /// What is read from the disk is compared with them.
 final class VolatileInvalidations: Sendable {
@@ -17,7 +18,7 @@ final class VolatileInvalidations: Sendable {
     static let limit = 512
 
     private let records = Mutex<[Record]>([])
-    /// So that nobody takes the lock, or reads tags, while there is none.
+    /// While it is 0, no lookup takes the lock or reads tags.
     private let count = Atomic(0)
 
     func add(_ scope: InvalidationScope, _ effect: InvalidationEffect, _ state: DatabaseState) {

@@ -133,7 +133,8 @@ struct EntryRecord: Sendable {
 }
 
 extension InvalidationCause {
-    /// From the columns `is_invalidated` and `invalidation_cause`. A cause of which nothing is known counts as the one that says most.
+    /// From the columns `is_invalidated` and `invalidation_cause`. A cause of which nothing is
+    /// known counts as the one that says most.
     init?(isMarked: Bool, column: Int64) {
         guard isMarked else { return nil }
         self = Self(rawValue: column) ?? .unsafeMethod

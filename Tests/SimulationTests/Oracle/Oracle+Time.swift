@@ -108,7 +108,8 @@ extension Oracle {
         return covers(invalidation.scope, entry)
     }
 
-    /// What an unsafe method invalidated is not served without the origin: no rule here lets it. RFC 9111 §4.4
+    /// What an unsafe method invalidated is not served without the origin: no rule here lets it.
+    /// RFC 9111 §4.4
     private func judgeChanged(_ call: Call, _ last: OriginEntry) {
         let isChanged = world.invalidations.contains {
             $0.effect == InvalidationEffect.mark(.unsafeMethod) && invalidates(last, $0, before: call)
