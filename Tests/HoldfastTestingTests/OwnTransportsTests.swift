@@ -8,18 +8,31 @@ import Testing
 
 /// Both ways to origins keep the one contract.
 @Suite(.timeLimit(.minutes(20))) struct OwnTransportsTests {
+    /// Longer than a busy machine takes for anything.
+    private let patience = Duration.seconds(600)
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     @Test func theLibrarysTransportKeepsTheContract() async throws {
-        let transport = HTTPClientTransport(logger: logger)
-        let findings = try await TransportContract(transport, timeout: .seconds(600)).run()
+        let transport = HTTPClientTransport(
+            configuration: .init(connectTimeout: patience, idleTimeout: patience),
+            logger: logger
+        )
+        let findings = try await TransportContract(transport, timeout: patience).run()
         try await transport.shutDown()
         #expect(findings.isEmpty, "\(findings)")
     }
 
     @Test func theGatewaysTransportKeepsTheContract() async throws {
-        let transport = try OriginTransport(group: MultiThreadedEventLoopGroup.singleton, logger: logger)
-        let findings = try await TransportContract(transport, timeout: .seconds(600)).run()
+        var configuration = OriginTransport.Configuration()
+        configuration.connectTimeout = patience
+        configuration.firstByteTimeout = patience
+        configuration.readTimeout = patience
+        let transport = try OriginTransport(
+            configuration: configuration,
+            group: MultiThreadedEventLoopGroup.singleton,
+            logger: logger
+        )
+        let findings = try await TransportContract(transport, timeout: patience).run()
         await transport.shutDown()
         #expect(findings.isEmpty, "\(findings)")
     }

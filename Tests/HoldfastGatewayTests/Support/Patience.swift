@@ -6,6 +6,15 @@ import HoldfastGateway
 
 private let patience = Duration.seconds(3600)
 
+/// Tries a claim about time with more and more of it, until the machine is quick enough for it to tell.
+///
+/// - Parameter attempt: is given the time; expects something, or returns `false` where a delay of the
+///   machine's own explains what it saw as well.
+func withEnoughTime(from first: Duration, _ attempt: (Duration) async throws -> Bool) async throws {
+    var time = first
+    while try await !attempt(time) { time *= 2 }
+}
+
 extension GatewayConfiguration.Timeouts {
     static var patient: Self {
         var timeouts = Self()
