@@ -1,6 +1,7 @@
 import NIOCore
 import NIOPosix
 import Synchronization
+import Testing
 
 /// A response as it came, content decoded from its framing.
 struct RawResponse: Sendable {
@@ -21,6 +22,11 @@ struct RawResponse: Sendable {
             .map { String(decoding: $0.value, as: UTF8.self) }
         return values.isEmpty ? nil : values.joined(separator: ", ")
     }
+}
+
+extension RawResponse: CustomTestStringConvertible {
+    /// Not its content, which may be megabytes: a test that fails shows all of its values.
+    var testDescription: String { "'\(line)', \(content.count) bytes, \(isComplete ? "complete" : "cut short")" }
 }
 
 /// A connection that sends octets as they are and understands as little of HTTP as it must to tell responses apart.
