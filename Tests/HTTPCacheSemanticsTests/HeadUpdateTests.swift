@@ -70,7 +70,8 @@ struct HeadUpdateTests {
             ([("ETag", "1")], .invalidate), ([("Last-Modified", modified)], .freshen),
             ([("Last-Modified", noonDate)], .invalidate), ([("Last-Modified", "yesterday")], .invalidate),
             ([("ETag", "\"1\""), ("Last-Modified", noonDate)], .invalidate),
-            ([("Content-Length", "5")], .freshen), ([("Content-Length", "5, 5")], .freshen),
+            ([("Content-Length", "5")], .unrelated), ([("Content-Length", "5, 5")], .unrelated),
+            ([("ETag", "\"1\""), ("Content-Length", "5")], .freshen),
             ([("Content-Length", "6")], .invalidate), ([("Content-Length", "5, 6")], .invalidate),
             ([("Content-Length", "+5")], .invalidate), ([("Content-Length", "")], .invalidate),
             ([("Content-Length", "99999999999999999999")], .invalidate),
@@ -85,8 +86,29 @@ struct HeadUpdateTests {
         #expect(update(stored([("ETag", "W/\"1\"")]), [("ETag", "\"1\"")]) == .invalidate)
     }
 
-    @Test func oneThatBringsNothingToCompareContradictsNothing() {
-        #expect(kind(update(stored([("ETag", "\"1\"")]), [("Cache-Control", "max-age=60")])) == .freshen)
+    @Test func oneThatBringsNothingToCompareSaysNothing() {
+        for validators in [[], [("ETag", "\"1\"")], [("Last-Modified", modified)]] {
+            for isInvalidated in [false, true] {
+                let head = stored(validators + [("Cache-Control", "max-age=1")], isInvalidated: isInvalidated)
+                #expect(update(head, [("Cache-Control", "max-age=60"), ("Content-Length", "5")]) == .unrelated)
+            }
+        }
+    }
+
+    /// What describes a representation tells one from another as well as a validator does, where there is none.
+    @Test(arguments: [
+        ("Content-Type", "text/plain", "text/html"), ("Content-Encoding", "gzip", "br"),
+        ("Content-Language", "de", "en"), ("Content-Location", "/a", "/b"),
+        ("Repr-Digest", "sha-256=:A:", "sha-256=:B:"),
+    ])
+    func aDescriptionOfAnotherRepresentationInvalidates(name: String, old: String, new: String) {
+        #expect(update(stored([(name, old)]), [(name, new)]) == .invalidate)
+        #expect(update(stored([]), [(name, new)]) == .invalidate)
+        #expect(update(stored([(name, old)]), [(name, old)]) == .unrelated)
+        #expect(update(stored([(name, old)]), []) == .unrelated, "HEAD may leave it out. RFC 9110 §9.3.2")
+        // The validators say that it is the same one: its description is updated as far as it may be.
+        let tag = ("ETag", "\"1\"")
+        #expect(kind(update(stored([tag, (name, old)]), [tag, (name, new)])) == .freshen)
     }
 
     @Test func otherStatusesAndMethodsSayNothing() {
@@ -97,14 +119,19 @@ struct HeadUpdateTests {
         #expect(
             update(stored([("ETag", "\"1\"")], status: 206), [("ETag", "\"1\""), ("Content-Length", "9")]) == .unrelated
         )
+        let part = stored([("ETag", "\"1\""), ("Content-Range", "bytes 0-4/9")], status: 206)
+        #expect(update(part, [("ETag", "\"1\""), ("Content-Length", "9")]) == .unrelated)
+        #expect(update(part, [("ETag", "\"1\""), ("Content-Length", "10")]) == .invalidate)
         #expect(update(stored([("ETag", "\"1\"")], status: 206), [("ETag", "\"2\"")]) == .invalidate)
     }
 
     @Test func whatWasSaidToOnePrincipalStaysOutOfASharedCache() {
         for own in [("Authorization", "Bearer x"), ("Cookie", "a=1")] {
-            #expect(update(stored([]), [("X", "secret")], request: [own], in: .shared) == .unrelated)
-            #expect(kind(update(stored([]), [("Cache-Control", "public")], request: [own], in: .shared)) == .freshen)
-            #expect(kind(update(stored([]), [], request: [own])) == .freshen)
+            let tag = ("ETag", "\"1\"")
+            let head = stored([tag])
+            #expect(update(head, [tag, ("X", "secret")], request: [own], in: .shared) == .unrelated)
+            #expect(kind(update(head, [tag, ("Cache-Control", "public")], request: [own], in: .shared)) == .freshen)
+            #expect(kind(update(head, [tag], request: [own])) == .freshen)
         }
     }
 }

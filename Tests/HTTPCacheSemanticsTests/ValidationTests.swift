@@ -207,6 +207,12 @@ struct FresheningTests {
             ([("Last-Modified", noonDate)], [("Last-Modified", "Sun, 01 Mar 2026 11:00:00 GMT")], false),
             ([("Last-Modified", noonDate)], [("Last-Modified", noonDate), ("ETag", "W/\"1\"")], true),
             ([("Last-Modified", noonDate)], [("ETag", "W/\"1\"")], false),
+            // A validator that is compared with nothing confirms nothing.
+            ([("ETag", "\"1\"")], [("Last-Modified", noonDate)], false), ([], [("Last-Modified", noonDate)], false),
+            ([("ETag", "\"1\"")], [("ETag", "1")], false), ([("ETag", "\"1\"")], [("Last-Modified", "x")], false),
+            ([("Last-Modified", noonDate)], [("Last-Modified", noonDate), ("ETag", "1")], true),
+            // Malformed, but the same.
+            ([("ETag", "1"), ("Last-Modified", noonDate)], [("ETag", "1")], true),
             // Without a validator it can only be about the response whose validators were sent.
             ([("ETag", "\"1\"")], [], true), ([("Last-Modified", noonDate)], [], true), ([], [], true),
         ] as [([(String, String)], [(String, String)], Bool)]

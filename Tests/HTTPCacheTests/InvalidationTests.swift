@@ -128,6 +128,43 @@ import Testing
         #expect(answer.text == "other")
     }
 
+    /// ATTACKS 60: new fields on the old body, for ever with one HEAD in each lifetime.
+    ///
+    /// Mutant: `CachePolicy.headUpdate` takes a HEAD without validators for one that matches.
+    @Test(arguments: [CacheKind.private, .shared], ["", "\"1\""])
+    func aHEADWithoutAValidatorFreshensNothing(kind: CacheKind, tag: String) async throws {
+        let fixture = EngineFixture(kind: kind)
+        var old: HTTPFields = [.cacheControl: "max-age=60"]
+        if !tag.isEmpty { old[.eTag] = tag }
+        fixture.transport.script(
+            url,
+            .ok("old", fields: old),
+            .status(.ok, fields: [.cacheControl: "max-age=600"]),
+            .status(.ok, fields: [.cacheControl: "max-age=600", .contentLength: "3"]),
+            .fresh("new")
+        )
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(61))
+        for _ in 0..<2 { try await fixture.get(url, method: .head) }
+        #expect(try await fixture.get().text == "new")
+        #expect(fixture.transport.requests.map(\.method) == [.get, .head, .head, .get])
+    }
+
+    /// What a HEAD says nothing about keeps its own lifetime.
+    @Test func aHEADThatBringsNothingToCompareLeavesWhatIsFreshAsItIs() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(
+            url,
+            .ok("old", fields: [.cacheControl: "max-age=60"]),
+            .status(.ok, fields: [.cacheControl: "max-age=0"])
+        )
+        try await fixture.get()
+        try await fixture.get(url, [.cacheControl: "no-cache"], method: .head)
+        fixture.clock.advance(by: .seconds(59))
+        let answer = try await fixture.get()
+        #expect(answer.text == "old" && answer.response.age == 59_000)
+    }
+
     /// ATTACKS 16. Mutant: `method` refusals for HEAD dropped from `storability`.
     @Test func aHEADNeverMakesABody() async throws {
         let fixture = EngineFixture()

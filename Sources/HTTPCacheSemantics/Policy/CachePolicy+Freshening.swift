@@ -13,7 +13,7 @@ extension CachePolicy {
     ///   entity tags had been sent along: it may be about one of those.
     /// - Parameter isForOthers: the stored response answers others than the principal whose request was validated. Then a `Set-Cookie` is stored
     ///   only where it is for everybody in a private cache too, and a 304 that says `private` freshens nothing.
-    /// - Returns: `nil` when the 304 is not about this stored response: its status is another, or a validator that it brings contradicts the stored one. One
+    /// - Returns: `nil` when the 304 is not about this stored response: its status is another, or none of the validators that it brings is the stored one. One
     ///   without any validator is otherwise taken to be about it, because only this response's validators were sent.
     public func freshened(
         _ stored: StoredResponseHead,
@@ -92,22 +92,28 @@ extension CachePolicy {
         request: HTTPRequest?
     ) -> Bool {
         let storedTag = EntityTag(stored.fields)
-        if let tag = EntityTag(fields) {
+        let hasSameDate = sameLastModified(stored, fields, received: received)
+        if fields.contains(.eTag) {
+            guard let tag = EntityTag(fields) else {
+                // What is no tag was never sent to be compared: it says something only where it is repeated.
+                return hasSameDate ?? (fields[values: .eTag] == stored.fields[values: .eTag])
+            }
             if !tag.isWeak { return storedTag?.stronglyEquals(tag) ?? false }
             if let storedTag { return storedTag.weaklyEquals(tag) }
             // A weak tag that is new says nothing; the date has to.
-            return sameLastModified(stored, fields, received: received) ?? false
+            return hasSameDate ?? false
         }
-        if let same = sameLastModified(stored, fields, received: received) { return same }
+        if let hasSameDate { return hasSameDate }
         guard let request, let storedTag else { return true }
         return Self.callersTags(of: request, beside: storedTag).isEmpty
     }
 
-    /// `nil` where one of the two has no `Last-Modified`.
+    /// `nil` where the response has no `Last-Modified`; one that is no date is not the stored one.
     func sameLastModified(_ stored: StoredResponseHead, _ fields: HTTPFields, received: Timestamp) -> Bool? {
+        guard fields.contains(.lastModified) else { return nil }
         guard let new = StoredFields(fields, received: received, targeted: []).lastModified,
             let old = read(stored).lastModified
-        else { return nil }
+        else { return false }
         return new == old
     }
 }

@@ -13,12 +13,16 @@ public enum HeadUpdate: Sendable, Hashable {
 extension CachePolicy {
     /// What a HEAD's response does to one stored response that its request could have been answered from. RFC 9111 §4.3.5
     ///
-    /// Only a 200 to HEAD says something. It is about the stored representation where every validator that it brings (`ETag`, `Last-Modified`) matches the stored one and its
-    /// `Content-Length`, if it has one, is the stored length; it then updates the stored fields as a 304 does. Anything else invalidates. One without validators and without a
-    /// length matches, because there is nothing that it contradicts: that is what the RFC says, and HEAD is what it recommends where there are no validators.
+    /// Only a 200 to HEAD says something. It updates the stored fields as a 304 does where a validator that it brings (`ETag`, `Last-Modified`) is the stored one, none contradicts, and
+    /// its `Content-Length`, if it has one, is the stored length. A validator or a length that is not the stored one invalidates.
+    ///
+    /// **A response without validators freshens nothing.** RFC 9111 would let it, because it contradicts nothing. But then one HEAD in each lifetime puts new fields on an
+    /// old body for ever, and that body says that it is new. Where such a response describes another representation (its type, coding, language or digest), the stored one
+    /// is invalidated, as §4.3.5 permits. Where it describes the same one, or nothing, the stored response keeps its own age and lifetime. A field that is missing is no
+    /// difference: RFC 9110 §9.3.2 lets a server leave out what it would have to make the content for.
     ///
     /// In a shared cache a response to a request with credentials updates nothing unless it is for everybody: §3.5 would not let it be stored either. A stored partial response
-    /// (206) is not updated, because a HEAD's length is the whole's.
+    /// (206) is not updated, because its fields describe a part.
     ///
     /// - Parameters:
     ///   - stored: a stored response of the request's key that ``matchesVariant(_:_:)`` the request.
@@ -44,15 +48,20 @@ extension CachePolicy {
             let isExcused = directives.allowsSharing || (directives.mustRevalidate && !hasCookie)
             if hasCredentials && !isExcused { return .unrelated }
         }
-        guard hasMatchingValidators(stored, fields, received: responseTime) else { return .invalidate }
+        let validators = compareValidators(of: stored, with: fields, received: responseTime)
+        if validators == .different { return .invalidate }
+        let storedLength = stored.status.code == 206 ? stored.partialRange?.completeLength : bodyLength
         switch ContentLength(fields) {
         case .absent: break
-        case .octets(let length) where stored.status.code == 206 || length == bodyLength: break
+        case .octets(let length) where length == storedLength ?? length: break
         case .octets, .malformed: return .invalidate
         }
         if stored.status.code == 206 { return .unrelated }
         // What was stored was no success, and by now it is one.
         guard stored.status.code == 200 else { return .invalidate }
+        guard validators == .same else {
+            return Self.describesAnother(than: stored, fields) ? .invalidate : .unrelated
+        }
         let updated = updated(
             stored,
             with: fields,
@@ -64,19 +73,44 @@ extension CachePolicy {
         return updated.map(HeadUpdate.freshen) ?? .unrelated
     }
 
-    /// Every validator received is the stored one.
-    private func hasMatchingValidators(
-        _ stored: StoredResponseHead,
-        _ fields: HTTPFields,
+    /// How the validators of a response compare with the stored ones.
+    private enum ValidatorComparison {
+        /// It brings none.
+        case absent
+        /// Each that it brings is the stored one.
+        case same
+        case different
+    }
+
+    private func compareValidators(
+        of stored: StoredResponseHead,
+        with fields: HTTPFields,
         received: Timestamp
-    ) -> Bool {
-        if fields.contains(.eTag) {
-            guard let tag = EntityTag(fields), let storedTag = EntityTag(stored.fields) else { return false }
-            // A strong tag names these very octets, so a weak one that is stored is not enough.
-            guard tag.isWeak ? storedTag.weaklyEquals(tag) : storedTag.stronglyEquals(tag) else { return false }
+    ) -> ValidatorComparison {
+        let tag = Self.sameEntityTag(stored, fields)
+        let date = sameLastModified(stored, fields, received: received)
+        if tag == false || date == false { return .different }
+        return tag == true || date == true ? .same : .absent
+    }
+
+    /// `nil` where the response has no `ETag`; one that is malformed is not the stored one.
+    private static func sameEntityTag(_ stored: StoredResponseHead, _ fields: HTTPFields) -> Bool? {
+        guard fields.contains(.eTag) else { return nil }
+        guard let tag = EntityTag(fields), let storedTag = EntityTag(stored.fields) else { return false }
+        // A strong tag names these very octets, so a weak one that is stored is not enough.
+        return tag.isWeak ? storedTag.weaklyEquals(tag) : storedTag.stronglyEquals(tag)
+    }
+
+    /// Whether a field that tells one representation from another has another value than the stored one. RFC 9110 §8, RFC 9530
+    private static func describesAnother(than stored: StoredResponseHead, _ fields: HTTPFields) -> Bool {
+        fields.contains { field in
+            switch field.name.canonicalName {
+            case "content-type", "content-encoding", "content-language", "content-location", "repr-digest",
+                "content-digest", "content-md5", "digest":
+                fields[values: field.name] != stored.fields[values: field.name]
+            default: false
+            }
         }
-        guard fields.contains(.lastModified) else { return true }
-        return sameLastModified(stored, fields, received: received) ?? false
     }
 }
 

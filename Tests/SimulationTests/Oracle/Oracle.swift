@@ -203,7 +203,8 @@ struct Oracle {
         }
         guard last !== brought, !last.isWrong, let later = last.representation, later.version != representation.version
         else { return }
-        if last.fields[.eTag] != nil || last.fields[.lastModified] != nil {
+        // A HEAD without validators says nothing of a body, so its head is on none.
+        if last.kind == .head || last.fields[.eTag] != nil || last.fields[.lastModified] != nil {
             report(
                 call,
                 "entry \(last.number) of version \(later.version) renewed the body of version \(representation.version)"

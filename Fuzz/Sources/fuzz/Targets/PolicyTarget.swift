@@ -31,6 +31,7 @@ private func requireSoundStoring(_ given: PolicyCase) {
         require(directives.mustUnderstand || !directives.noStore, "no-store is stored")
         require(isKeyed || given.request.method == .get, "an unkeyed method is stored")
         require((200..<600).contains(given.response.status.code), "an odd status is stored")
+        require(!StatusRules.needsExplicitFreshness(given.response.status.code), "a provoked error is stored")
     }
     _ = policy.partialStorability(of: given.response, to: given.request, hasCredentials: false)
     _ = policy.groups(of: given.response.headerFields)
@@ -108,7 +109,13 @@ private func requireSoundValidation(_ given: PolicyCase) {
         responseTime: given.now
     )
     var results = [freshened]
-    if case .freshen(let updated) = update { results.append(updated) }
+    if case .freshen(let updated) = update {
+        require(
+            head.headerFields.contains(.eTag) || head.headerFields.contains(.lastModified),
+            "a HEAD without validators freshens"
+        )
+        results.append(updated)
+    }
     for case let result? in results {
         require(!result.isInvalidated && result.responseTime == given.now, "freshening leaves it as it was")
         require(result.status == stored.status, "freshening changes the status")
