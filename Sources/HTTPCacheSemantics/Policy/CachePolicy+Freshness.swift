@@ -4,8 +4,8 @@ extension CachePolicy {
     /// How long the response is fresh, counted from when the origin made it. RFC 9111 §4.2.1
     ///
     /// In this order: the caller's ``StoredResponseHead/explicitExpiry``; an operator's ``PolicyOverrides/lifetime`` (from 400 on ``PolicyOverrides/errorLifetime``); `s-maxage` in a shared
-    /// cache; `max-age`; `Expires` − `Date` (the time of receipt where there is no valid `Date`); an operator's ``PolicyOverrides/defaultLifetime``; a heuristic (§4.2.2). Where a targeted field decides (RFC 9213), its `s-maxage` and `max-age` are meant and `Expires` says nothing. For 400, 405, 413, 414
-    /// and 501 no lifetime but the caller's exceeds ``maximumErrorLifetime``. A directive that is there but malformed counts as zero, as does an
+    /// cache; `max-age`; `Expires` − `Date` (the time of receipt where there is no valid `Date`); an operator's ``PolicyOverrides/defaultLifetime``; a heuristic (§4.2.2). Where a targeted field decides (RFC 9213), its `s-maxage` and `max-age` are meant and `Expires` says nothing. For 400, 405, 413, 414,
+    /// 501 and their kind no lifetime but the caller's exceeds ``maximumErrorLifetime``. A directive that is there but malformed counts as zero, as does an
     /// `Expires` that is no date or is given twice; of a directive given twice with different values the smallest counts.
     public func freshnessLifetime(of stored: StoredResponseHead) -> FreshnessLifetime {
         let fields = read(stored)
@@ -14,7 +14,7 @@ extension CachePolicy {
 
     /// How old the response is. RFC 9111 §4.2.3
     ///
-    /// A clock that was set back never makes an age negative; one that was set forward ages the response.
+    /// A clock that was set back never makes an age negative; one that was set forward ages the response. At ``Timestamp/distantFuture`` every response is as old as can be said.
     public func currentAge(of stored: StoredResponseHead, at now: Timestamp) -> CurrentAge {
         age(of: stored, read(stored), at: now)
     }
@@ -29,8 +29,11 @@ extension CachePolicy {
     /// Time alone: `no-cache` and an invalidation, which ask for validation sooner, do not change it.
     public func freshUntil(_ stored: StoredResponseHead) -> Timestamp {
         if let explicitExpiry = stored.explicitExpiry { return explicitExpiry }
-        let freshness = freshness(of: stored, at: stored.responseTime)
-        return stored.responseTime.adding(milliseconds: freshness.timeToLive)
+        let fields = read(stored)
+        let age = age(of: stored, fields, at: stored.responseTime)
+        let lifetime = lifetime(of: stored, fields, age).milliseconds
+        // Counted from when it came, so without the time that it has been here since.
+        return stored.responseTime.adding(milliseconds: saturatingDifference(lifetime, age.correctedInitialAge))
     }
 
     func freshness(of stored: StoredResponseHead, _ fields: StoredFields, at now: Timestamp) -> Freshness {
@@ -120,7 +123,9 @@ extension CachePolicy {
         let responseDelay = max(0, stored.responseTime.milliseconds(since: stored.requestTime))
         let correctedAgeValue = saturatingSum(fields.age?.milliseconds ?? 0, responseDelay)
         let correctedInitialAge = max(apparentAge, correctedAgeValue)
-        let residentTime = max(0, now.milliseconds(since: stored.responseTime))
+        // Behind the last instant there is none at which something could expire. So at that instant nothing is
+        // fresh any more, which is what an index of `freshUntil` says of it.
+        let residentTime = now < .distantFuture ? max(0, now.milliseconds(since: stored.responseTime)) : .max
         return CurrentAge(
             apparentAge: apparentAge,
             responseDelay: responseDelay,
