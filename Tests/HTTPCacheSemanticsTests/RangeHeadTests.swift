@@ -81,8 +81,30 @@ struct RangeHeadTests {
         #expect(head.headerFields[values: .contentRange] == ["bytes */10"])
         #expect(head.headerFields[values: .contentLength] == ["0"])
         #expect(head.headerFields[.vary] == "Accept")
-        for name in [HTTPField.Name.contentType, .eTag, .lastModified, .cacheControl, .expires, .age] {
+        for name in [HTTPField.Name.contentType, .eTag, .lastModified, .cacheControl, .expires] {
             #expect(head.headerFields[name] == nil, "\(name)")
+        }
+    }
+
+    /// RFC 9111 §5.1: what comes from a store has an age, whatever of it comes.
+    @Test func everySelectionHasItsAge() {
+        let later = noon.adding(milliseconds: 7_000)
+        let selections: [StoredSelection] = [
+            .complete, .range(0..<2, completeLength: 10), .ranges([0..<2, 5..<7], completeLength: 10),
+            .unsatisfiable(completeLength: 10), .missing(MissingPart(range: nil, completeLength: nil)),
+        ]
+        for stored in [storedWhole(), storedPart("bytes 0-9/10"), stored([("Age", "100")], status: 404)] {
+            let age = policy.currentAge(of: stored, at: later)
+            for selection in selections {
+                let head = policy.head(
+                    for: selection,
+                    of: stored,
+                    servedFields: policy.servedFields(of: stored, age: age),
+                    bodyLength: 10,
+                    boundary: "b"
+                )
+                #expect(head.headerFields[values: .age] == ["\(age.milliseconds / 1000)"], "\(selection)")
+            }
         }
     }
 

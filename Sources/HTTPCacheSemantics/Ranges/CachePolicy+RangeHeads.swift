@@ -5,7 +5,7 @@ extension CachePolicy {
     ///
     /// A part has `Content-Range` and its own `Content-Length`; several have `Content-Type: multipart/byteranges` and the length of their
     /// ``MultipartPlan``. `Content-Digest` and `Content-MD5` go, because they are of other content. A 416 has none of the representation's fields nor its
-    /// freshness. A partial response that holds everything answers as a 200. For ``StoredSelection/missing(_:)`` the stored head comes back as it is.
+    /// freshness, but its age, as everything has that a store answers (RFC 9111 §5.1). A partial response that holds everything answers as a 200. For ``StoredSelection/missing(_:)`` the stored head comes back as it is.
     ///
     /// - Parameters:
     ///   - servedFields: what ``servedFields(of:age:)`` gave.
@@ -69,7 +69,7 @@ extension CachePolicy {
         case "content-encoding", "content-language", "content-length", "content-location", "content-range": true
         case "content-type", "content-disposition", "content-digest", "content-md5", "repr-digest", "digest": true
         case "etag", "last-modified": true
-        case "age", "cache-control", "pragma", "expires", "cache-groups", "no-vary-search", "set-cookie": true
+        case "cache-control", "pragma", "expires", "cache-groups", "no-vary-search", "set-cookie": true
         default: canonicalName.hasSuffix("-cache-control")
         }
     }
