@@ -117,11 +117,11 @@ struct AttackTests {
 
     /// Mutant: `headUpdate` without its lines about credentials.
     @Test func aHeadOfOnePrincipalPlantsNothingInWhatOthersGet() {
-        let head = stored([("Cache-Control", "max-age=60")])
+        let head = stored([("Cache-Control", "max-age=60"), ("ETag", "\"1\"")])
         let update = CachePolicy.shared.headUpdate(
             of: head,
             bodyLength: 5,
-            by: response([("X-User", "alice")]),
+            by: response([("X-User", "alice"), ("ETag", "\"1\"")]),
             to: request([("Authorization", "Bearer alice")], method: .head),
             requestTime: noon,
             responseTime: noon
@@ -183,15 +183,15 @@ struct AttackTests {
 
     // Errors that a malformed request provokes.
 
+    /// Which of them are stored is `ProvokedErrorTests`'.
+    ///
     /// Mutants: `needsExplicitFreshness` without one of its codes; `lifetime` without the cap.
     @Test(arguments: [400, 405, 413, 414, 501])
-    func aProvokedErrorNeedsALifetimeAndLivesAMinuteAtMost(status: Int) {
+    func aProvokedErrorNeedsARuleAndLivesAMinuteAtMost(status: Int) {
         for policy in [CachePolicy.shared, .private] {
-            let lastModified = ("Last-Modified", "Sun, 01 Mar 2020 12:00:00 GMT")
-            #expect(
-                decide(policy, [("Cache-Control", "public"), lastModified], status: status) == .forbidden(.notExplicit)
-            )
-            #expect(decide(policy, [("Cache-Control", "max-age=60")], status: status) == .shared)
+            for value in ["public", "max-age=60", "public, max-age=86400"] {
+                #expect(decide(policy, [("Cache-Control", value)], status: status) == .forbidden(.statusProvoked))
+            }
             for value in ["max-age=86400", "max-age=86400, s-maxage=86400, immutable"] {
                 #expect(policy.lifetimeSeconds([("Cache-Control", value)], status: status) == 60)
             }

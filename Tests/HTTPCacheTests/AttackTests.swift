@@ -617,25 +617,27 @@ import Testing
     /// Mutant: `StatusRules.needsExplicitFreshness` without one of its codes.
     @Test(arguments: [400, 405, 413, 414, 501], [CacheKind.private, .shared])
     func aProvokedErrorIsNotStored(status: Int, kind: CacheKind) async throws {
-        let fixture = EngineFixture(kind: kind)
-        fixture.transport.script(
-            url,
-            .status(
-                .init(code: status),
-                fields: [.lastModified: "Sun, 01 Mar 2020 12:00:00 GMT", .cacheControl: "public"]
-            ),
-            .fresh("good")
-        )
-        let first = try await fixture.get()
-        #expect(first.response.head.status.code == status)
-        #expect(fixture.memory.all.isEmpty)
-        #expect(try await fixture.get().text == "good")
+        for value in ["public", "public, max-age=86400", "s-maxage=60, stale-if-error=60"] {
+            let fixture = EngineFixture(kind: kind)
+            fixture.transport.script(
+                url,
+                .status(
+                    .init(code: status),
+                    fields: [.lastModified: "Sun, 01 Mar 2020 12:00:00 GMT", .cacheControl: value]
+                ),
+                .fresh("good")
+            )
+            let first = try await fixture.get()
+            #expect(first.response.head.status.code == status)
+            #expect(fixture.memory.all.isEmpty)
+            #expect(try await fixture.get().text == "good")
+        }
     }
 
     /// Mutant: `CachePolicy.lifetime` without the cap.
     @Test(arguments: [400, 405, 413, 414, 501])
-    func withALifetimeItIsStoredForAMinute(status: Int) async throws {
-        let fixture = EngineFixture()
+    func whereARuleNamesItsStatusItIsStoredForAMinute(status: Int) async throws {
+        let fixture = EngineFixture(rules: TestRules { $0.overrides.statuses = [200, status] })
         fixture.transport.script(
             url,
             .status(.init(code: status), fields: [.cacheControl: "max-age=86400, stale-if-error=86400"]),
@@ -659,6 +661,27 @@ import Testing
         try await fixture.get()
         #expect(fixture.memory.all.isEmpty)
         #expect(try await fixture.get().text == "good")
+    }
+
+    /// Mutant: `PreparedRequest.sending` without its line about ranges.
+    @Test func aRangeBeyondTheCapIsNotForwardedAndItsErrorIsNotStored() async throws {
+        let many = "bytes=" + (0..<17).map { "\($0 * 2)-\($0 * 2)" }.joined(separator: ",")
+        let fixture = EngineFixture(kind: .shared)
+        fixture.transport.script(
+            url,
+            .status(.notFound, fields: [.cacheControl: "max-age=60"]),
+            .fresh("whole")
+        )
+        let fields: HTTPFields = [.range: many, .ifRange: "\"1\""]
+        #expect(try await fixture.get(url, fields).response.head.status == .notFound)
+        #expect(fixture.memory.all.isEmpty)
+        let answer = try await fixture.get(url, fields)
+        #expect(answer.text == "whole" && answer.response.head.status == .ok)
+        for request in fixture.transport.requests {
+            #expect(!request.headerFields.contains(.range) && !request.headerFields.contains(.ifRange))
+        }
+        // What is stored still answers a part by the caller's own field, as long as it is one for which it can.
+        #expect(try await fixture.get(url, [.range: "bytes=0-1"]).text == "wh")
     }
 
     // MARK: 32: an error never overwrites a good stored response

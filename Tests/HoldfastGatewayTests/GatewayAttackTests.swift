@@ -262,6 +262,44 @@ struct GatewayAttackTests {
         }
     }
 
+    @Test("33: A range beyond the cap goes no further than this gateway")
+    func rangesOfMisses() async throws {
+        let within = "bytes=" + (0..<16).map { "\($0 * 2)-\($0 * 2)" }.joined(separator: ",")
+        for (range, isForwarded) in [
+            (within, true), (within + ",40-41", false), ("bytes=0-" + String(repeating: "0", count: 2000), false),
+        ] {
+            try await RawOrigin.with([.ok("whole", fields: Self.cacheable)]) { origin in
+                try await RunningGateway.with(origin: origin.url) { gateway in
+                    let answer = try await gateway.get("/", fields: "Range: \(range)\r\nIf-Range: \"1\"\r\n")
+                    #expect(answer.status == 200 && answer.text == "whole")
+                    #expect(origin.requests.first?.values("Range") == (isForwarded ? [range] : []))
+                    #expect(origin.requests.first?.values("If-Range") == (isForwarded ? ["\"1\""] : []))
+                }
+            }
+        }
+    }
+
+    @Test(
+        "31: What a client can make an origin say of a good URI is said to that client alone",
+        arguments: [
+            "400 Bad Request", "405 Method Not Allowed", "413 Content Too Large", "414 URI Too Long",
+            "416 Range Not Satisfiable", "431 Request Header Fields Too Large", "501 Not Implemented",
+        ]
+    )
+    func provokedErrors(status: String) async throws {
+        let error = "HTTP/1.1 \(status)\r\nCache-Control: public, max-age=86400\r\nContent-Length: 2\r\n\r\nno"
+        try await RawOrigin.with([.answer(error), .ok("good", fields: Self.cacheable)]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                let provoking = "X-Large: \(String(repeating: "a", count: 20_000))\r\n"
+                let provoked = try await gateway.get("/", fields: provoking)
+                #expect(provoked.text == "no")
+                #expect(try await gateway.get("/").text == "good")
+                #expect(try await gateway.get("/").text == "good")
+                #expect(origin.requests.count == 2)
+            }
+        }
+    }
+
     @Test(
         "34: A Connection that names credentials makes nobody's answer everybody's",
         arguments: ["Authorization", "Cookie"]

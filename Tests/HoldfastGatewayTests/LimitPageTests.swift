@@ -1,5 +1,6 @@
 import Foundation
 import HTTPCache
+import HTTPCacheSemantics
 import OfflineStore
 import Testing
 
@@ -25,6 +26,7 @@ struct LimitPageTests {
             "chunk line": configuration.messageLimits.chunkLine,
             "chunk extensions": configuration.messageLimits.chunkExtensions,
             "trailers": configuration.messageLimits.trailers, "request content": Int(configuration.contentLimit),
+            "members of a range": CachePolicy.maximumParts, "length of a range": CachePolicy.maximumRangeLength,
             "keyed content": configuration.keyedContentLimit,
             "unwanted content": configuration.discardedContentLimit, "requests at an origin": options.inFlightLimit,
             "requests waiting for an origin": options.waitingLimit,

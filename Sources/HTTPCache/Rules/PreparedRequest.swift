@@ -92,8 +92,13 @@ package final class PreparedRequest: Sendable {
     var usesBreaker: Bool { settings?.usesBreaker ?? true }
 
     /// What is sent for this request, under its head or another (with the cache's validators, say).
+    ///
+    /// A `Range` beyond the cap stays here; what the origin then sends is the whole.
     func sending(_ head: HTTPRequest? = nil) -> TransportRequest {
         var head = head ?? request.head
+        if !CachePolicy.forwardsRange(of: head.headerFields) {
+            for name in [HTTPField.Name.range, .ifRange] { head.headerFields[fields: name] = [] }
+        }
         if let edits = settings?.requestFields, !edits.isEmpty { edits.apply(to: &head.headerFields) }
         var sending = request.sending(head)
         sending.target = target

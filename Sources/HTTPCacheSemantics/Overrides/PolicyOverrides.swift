@@ -52,7 +52,8 @@ public struct PolicyOverrides: Sendable, Hashable {
     public var maximumStaleness: Int64?
     /// The same where the mode is `offline`: no origin is asked at all.
     public var maximumStalenessOffline: Int64?
-    /// Statuses whose responses are stored; `nil`: all that RFC 9111 §3 lets be stored.
+    /// Statuses whose responses are stored; `nil`: all that RFC 9111 §3 lets be stored, but those that a client's malformed request can provoke (400, 405, 406, 408, 411, 413, 414,
+    /// 415, 422, 501, 505). Those are stored only where they are named here.
     public var statuses: Set<Int>?
     /// Request fields that select no variant, in lower case, though `Vary` names them; their values are not stored either. With `cookie` among them, a shared cache
     /// answers requests that have one as it does others; `authorization` still keeps a response out of it (RFC 9111 §3.5).

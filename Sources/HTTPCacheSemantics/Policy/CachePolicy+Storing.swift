@@ -20,6 +20,8 @@ public enum StorageRefusal: String, Sendable, Hashable {
     case statusNotUnderstood
     /// The status answers the request's credentials, conditions, range or rate, not its target (401, 412, 416, 429, …), or is 304.
     case statusAboutRequest
+    /// A client's malformed request can provoke the status of a good target (400, 405, 414, 501, …), and no rule names it: ``PolicyOverrides/statuses``.
+    case statusProvoked
     /// 206, which is not combined yet.
     case partialContent
     /// The request says `no-store`.
@@ -48,8 +50,8 @@ extension CachePolicy {
     /// share it too, but that is said of personal answers every day, and a principal's own copy loses nothing); one to a request without is stored
     /// `shared`, `private` responses included, because the whole cache is the one user's. In a shared cache `principal` is never the answer.
     ///
-    /// Stricter than RFC 9111 in four points: 400, 405, 413, 414, 501 need a stated lifetime, as do 5xx without `public` (poisoning by
-    /// malformed requests); statuses that answer the request rather than its target are never stored; `Set-Cookie` keeps a response out of a
+    /// Stricter than RFC 9111 in four points: what a client's malformed request can provoke (400, 405, 414, 501, …) needs an operator who names the status, and 5xx without
+    /// `public` need a stated lifetime; statuses that answer the request rather than its target are never stored; `Set-Cookie` keeps a response out of a
     /// shared cache; a method whose content is keyed, QUERY apart, needs a stated lifetime (RFC 9110 §9.3.3).
     ///
     /// Where an operator says how long the response is fresh (``PolicyOverrides``), that is a stated lifetime too. §3.5 and what is said of `Set-Cookie` count whatever an operator
@@ -70,7 +72,13 @@ extension CachePolicy {
         let directives = directives(of: response.headerFields)
         let overrides = overrides(of: response.headerFields)
         if let refusal = refusal(status: code) ?? refusal(directives, status: code) { return .forbidden(refusal) }
-        if let statuses = overrides?.statuses, !statuses.contains(code) { return .forbidden(.rule) }
+        if let statuses = overrides?.statuses {
+            if !statuses.contains(code) { return .forbidden(.rule) }
+        } else if StatusRules.needsExplicitFreshness(code) {
+            return .forbidden(.statusProvoked)
+        }
+        // Nothing in the key tells that it was there, nor did the origin see it.
+        if code >= 400, !Self.forwardsRange(of: request.headerFields) { return .forbidden(.statusAboutRequest) }
         let wishes = RequestDirectives(request.headerFields)
         if wishes.noStore { return .forbidden(.requestNoStore) }
         let vary = FieldNameList(.vary, in: response.headerFields)

@@ -31,9 +31,9 @@ public struct CachePolicy: Sendable {
     /// One day unless told otherwise: RFC 9111 §4.2.2 leaves it to the cache, RFC 7234 §4.2.2 asked for a warning beyond a day.
     public var maximumHeuristicLifetime: Int64
 
-    /// The longest freshness lifetime, in seconds, of an error that an attacker's malformed request can provoke: 400, 405, 413, 414, 501.
+    /// The longest freshness lifetime, in seconds, of an error that an attacker's malformed request can provoke: 400, 405, 413, 414, 501 and their kind.
     ///
-    /// One minute unless told otherwise, whatever the origin says: a poisoned error then hides a good resource for no longer. An expiry that the caller set
+    /// Stored at all only where an operator names their status (``PolicyOverrides/statuses``). One minute unless told otherwise, whatever the origin says: a poisoned error then hides a good resource for no longer. An expiry that the caller set
     /// (``StoredResponseHead/explicitExpiry``) is not capped. 0 or less makes such an error stale at once.
     public var maximumErrorLifetime: Int64
     /// The targeted fields that this cache obeys instead of `Cache-Control` and `Expires`, the most important first, in lower case. RFC 9213 §2.2

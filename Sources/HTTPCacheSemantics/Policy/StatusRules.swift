@@ -20,13 +20,14 @@ enum StatusRules {
         }
     }
 
-    /// What an attacker's malformed request can make an origin say about a good URI.
+    /// The statuses that a client's malformed request can make an origin say of a good target. RFC 9110 §15.5, §15.6
     ///
-    /// Stored only where the origin states a lifetime, and then for no longer than ``CachePolicy/maximumErrorLifetime``, so that no such request poisons the cache;
-    /// narrower than RFC 9110 §15.1, which lists 405, 414 and 501.
+    /// They complain about how the request was made: its syntax, method, length, content or fields. The key holds hardly any of that, so the next client
+    /// would get another's error ("cache-poisoned denial of service"). Stored only where an operator names the status (``PolicyOverrides/statuses``) and something states a lifetime, and then
+    /// for no longer than ``CachePolicy/maximumErrorLifetime``; narrower than RFC 9110 §15.1, which lists 405, 414 and 501.
     static func needsExplicitFreshness(_ code: Int) -> Bool {
         switch code {
-        case 400, 405, 413, 414, 501: true
+        case 400, 405, 406, 408, 411, 413, 414, 415, 422, 501, 505: true
         default: false
         }
     }

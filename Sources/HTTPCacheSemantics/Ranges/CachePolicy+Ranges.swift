@@ -5,6 +5,26 @@ extension CachePolicy {
     ///
     /// RFC 9110 §14.2 lets a server refuse or coalesce many small or overlapping ranges.
     public static let maximumParts = 16
+    /// The longest `Range` that is forwarded, in bytes of all its lines.
+    public static let maximumRangeLength = 1024
+
+    /// Whether a request's `Range` may go to its origin: of whatever unit, at most ``maximumParts`` members and ``maximumRangeLength`` bytes.
+    ///
+    /// An origin may spend a buffer on each member, or answer a field that it dislikes with an error that caches keep.
+    /// A request without the field asks for the whole, as RFC 9110 §14.2 lets every recipient read it.
+    package static func forwardsRange(of request: HTTPFields) -> Bool {
+        guard request.contains(.range) else { return true }
+        var members = 0
+        var length = 0
+        for field in request where field.name == .range {
+            field.withUnsafeBytesOfValue { octets in
+                length += octets.count
+                members += 1
+                for octet in octets where octet == UInt8(ascii: ",") { members += 1 }
+            }
+        }
+        return members <= maximumParts && length <= maximumRangeLength
+    }
 
     /// What of the stored representation answers the request. RFC 9110 §14.2, §13.1.5
     ///

@@ -63,6 +63,8 @@ package struct GatewayLimit: Sendable {
         refused("request line", "8 KiB", 8 << 10, 414, "start-line-too-long"),
         refused("field lines", "64 KiB", 64 << 10, setting: "limits.request-head", 431, "fields-too-large"),
         refused("number of field lines", "128", 128, 431, "fields-too-large"),
+        GatewayLimit("members of a range", "16", 16, "the request is forwarded without it; stored parts are coalesced"),
+        GatewayLimit("length of a range", "1 KiB", 1 << 10, "the request is forwarded without it"),
         refused("request content", "1 GiB", 1 << 30, setting: "limits.request-body", 413, "content-too-large"),
         refused("chunk line", "1 KiB", 1 << 10, 400, "chunk-extensions-too-large"),
         refused("chunk extensions", "16 KiB", 16 << 10, 400, "chunk-extensions-too-large"),
