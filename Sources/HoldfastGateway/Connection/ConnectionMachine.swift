@@ -2,8 +2,14 @@ import NIOCore
 
 /// What happens on a client's connection, as a value: events in, one action out. ``ConnectionHandler`` performs it.
 ///
-/// Requests are taken one at a time: the next is not decoded before the answer to the one before it is written, so answers keep the order
-/// of pipelined requests. RFC 9112 §9.3.2
+/// Requests are taken one at a time: nothing behind the end of the present request is decoded before its
+/// response is written. So responses keep the order of pipelined requests, and no request is taken for the
+/// content of the one before it (RFC 9112 §6.3 and §9.3.2). Three rules make that so:
+///
+/// * A head is decoded in `idle` alone, and there the decoder stands before a head or inside one.
+/// * Content is decoded while it is `wanted` or `discarding`, and by `RequestDecoder.nextContent()`, which
+///   says that the message is over as often as it is asked.
+/// * `idle` follows an exchange only where the response is written and the content is decoded to its end.
 struct ConnectionMachine {
     enum Action {
         case none
@@ -29,10 +35,32 @@ struct ConnectionMachine {
     private struct Exchange {
         var isKeptAlive: Bool
         var owesContinue: Bool
-        var isContentComplete: Bool
-        var isContentWanted = false
-        var isDiscarding = false
+        var content: Content
         var isAnswered = false
+    }
+
+    /// How far the present request's content is.
+    private enum Content {
+        /// Nobody has asked for more of it.
+        case unread
+        /// The exchange waits for the next piece.
+        case wanted
+        /// It is read and dropped.
+        case discarding
+        /// The rest is not waited for, because it is malformed or too long: the connection ends with the response.
+        case givenUp
+        /// All of it was handed over.
+        case complete
+        /// All of it was read, and at least the end of it dropped.
+        case discarded
+
+        /// Whether all of it is decoded. What follows belongs to the next request.
+        var isComplete: Bool {
+            switch self {
+            case .complete, .discarded: true
+            case .unread, .wanted, .discarding, .givenUp: false
+            }
+        }
     }
 
     private enum State {
@@ -78,7 +106,7 @@ struct ConnectionMachine {
     var isKeptAlive: Bool {
         guard case .exchange(let exchange) = state else { return false }
         // Content that was announced and not asked for may or may not come: nothing behind it can be trusted.
-        return exchange.isKeptAlive && !isDraining && !(exchange.owesContinue && !exchange.isContentComplete)
+        return exchange.isKeptAlive && !isDraining && !(exchange.owesContinue && !exchange.content.isComplete)
     }
 
     // MARK: Events of the channel
@@ -90,8 +118,12 @@ struct ConnectionMachine {
             return .proceed
         case .exchange(let exchange):
             decoder.append(octets)
-            if exchange.isContentWanted { return nextContent() }
-            return exchange.isDiscarding ? discard() : .none
+            switch exchange.content {
+            case .wanted: return nextContent()
+            case .discarding: return discard()
+            // Where the content is complete, these are the next request's: they wait for their turn.
+            case .unread, .givenUp, .complete, .discarded: return .none
+            }
         case .lingering:
             discardable -= octets.readableBytes
             if discardable > 0 { return .read }
@@ -106,20 +138,22 @@ struct ConnectionMachine {
     mutating func inputClosed() -> Action {
         isInputClosed = true
         switch state {
-        case .idle, .lingering:
+        case .idle:
+            // Requests that came whole may still wait for a client that takes its responses slowly.
+            return .proceed
+        case .lingering:
             state = .closed
             return .close
-        case .exchange(var exchange):
-            guard exchange.isContentWanted || exchange.isDiscarding else { return .none }
-            if exchange.isContentWanted {
-                exchange.isContentWanted = false
-                exchange.isKeptAlive = false
-                state = .exchange(exchange)
-                return .contentFailed(MessageRefusal(.truncated))
+        case .exchange(let exchange):
+            switch exchange.content {
+            case .wanted:
+                return failContent(exchange, MessageRefusal(.truncated))
+            case .discarding where exchange.isAnswered:
+                state = .closed
+                return .close
+            case .unread, .discarding, .givenUp, .complete, .discarded:
+                return .none
             }
-            guard exchange.isAnswered else { return .none }
-            state = .closed
-            return .close
         case .closed:
             return .none
         }
@@ -137,13 +171,9 @@ struct ConnectionMachine {
     mutating func timedOut() -> Action {
         switch state {
         case .idle:
-            state = .exchange(Exchange(isKeptAlive: false, owesContinue: false, isContentComplete: false))
-            return .refuse(MessageRefusal(.timedOut, status: 408))
-        case .exchange(var exchange) where exchange.isContentWanted:
-            exchange.isContentWanted = false
-            exchange.isKeptAlive = false
-            state = .exchange(exchange)
-            return .contentFailed(MessageRefusal(.timedOut, status: 408))
+            return refuse(MessageRefusal(.timedOut, status: 408))
+        case .exchange(let exchange) where exchange.content == .wanted:
+            return failContent(exchange, MessageRefusal(.timedOut, status: 408))
         case .exchange, .lingering, .closed:
             state = .closed
             return .close
@@ -171,49 +201,60 @@ struct ConnectionMachine {
     mutating func nextRequest() -> Action {
         guard case .idle = state else { return .none }
         do throws(MessageRefusal) {
-            switch try decoder.next() {
-            case .head(let head):
-                var exchange = Exchange(
-                    isKeptAlive: head.isKeptAlive,
-                    owesContinue: head.expectsContinue,
-                    isContentComplete: false
-                )
-                if head.framing == .none || head.framing == .length(0) {
-                    _ = try decoder.next()
-                    exchange.isContentComplete = true
-                    exchange.owesContinue = false
-                }
-                state = .exchange(exchange)
-                return .begin(head)
-            case .body, .end, nil:
+            guard let head = try decoder.nextHead() else {
                 guard isInputClosed || isDraining && !decoder.isInsideMessage else { return .read }
                 state = .closed
                 return .close
             }
+            let hasContent = head.framing != .none && head.framing != .length(0)
+            if !hasContent { _ = try decoder.nextContent() }
+            state = .exchange(
+                Exchange(
+                    isKeptAlive: head.isKeptAlive,
+                    owesContinue: head.expectsContinue && hasContent,
+                    content: hasContent ? .unread : .complete
+                )
+            )
+            return .begin(head)
         } catch {
-            state = .exchange(Exchange(isKeptAlive: false, owesContinue: false, isContentComplete: false))
-            return .refuse(error)
+            return refuse(error)
         }
     }
 
-    /// Somebody wants the next piece of the present request's content.
+    private mutating func refuse(_ refusal: MessageRefusal) -> Action {
+        state = .exchange(Exchange(isKeptAlive: false, owesContinue: false, content: .givenUp))
+        return .refuse(refusal)
+    }
+
+    /// The exchange asks for the next piece of the present request's content.
     mutating func contentWanted() -> Action {
-        guard case .exchange(var exchange) = state, !exchange.isDiscarding, !exchange.isAnswered else {
+        guard case .exchange(var exchange) = state, !exchange.isAnswered else {
             return .contentFailed(MessageRefusal(.truncated))
         }
-        if exchange.isContentComplete { return .content(nil) }
-        exchange.isContentWanted = true
-        state = .exchange(exchange)
-        return nextContent()
+        switch exchange.content {
+        case .complete:
+            return .content(nil)
+        case .discarding, .givenUp, .discarded:
+            return .contentFailed(MessageRefusal(.truncated))
+        case .unread, .wanted:
+            exchange.content = .wanted
+            state = .exchange(exchange)
+            return nextContent()
+        }
     }
 
     /// Nobody wants the present request's content: it is read and dropped, lest it be taken for the next request.
     mutating func discardContent() -> Action {
-        guard case .exchange(var exchange) = state, !exchange.isContentComplete else { return .none }
-        exchange.isDiscarding = true
-        state = .exchange(exchange)
-        // What the client holds back until it is asked for need not come at all.
-        return exchange.owesContinue ? .none : discard()
+        guard case .exchange(var exchange) = state else { return .none }
+        switch exchange.content {
+        case .complete, .discarded, .givenUp:
+            return .none
+        case .unread, .wanted, .discarding:
+            exchange.content = .discarding
+            state = .exchange(exchange)
+            // What the client holds back until it is asked for need not come at all.
+            return exchange.owesContinue ? .none : discard()
+        }
     }
 
     /// The answer is written whole.
@@ -223,14 +264,14 @@ struct ConnectionMachine {
         guard case .exchange(var exchange) = state else { return .none }
         let isKeptAlive = isKeptAlive && keepingAlive
         exchange.isAnswered = true
-        exchange.isContentWanted = false
-        exchange.isDiscarding = true
         state = .exchange(exchange)
         guard isKeptAlive else { return closing() }
-        if exchange.isContentComplete {
+        if exchange.content.isComplete {
             state = .idle
             return .proceed
         }
+        exchange.content = .discarding
+        state = .exchange(exchange)
         return discard()
     }
 
@@ -239,45 +280,48 @@ struct ConnectionMachine {
     private mutating func nextContent() -> Action {
         guard case .exchange(var exchange) = state else { return .none }
         do throws(MessageRefusal) {
-            let event = try decoder.next()
-            switch event {
+            switch try decoder.nextContent() {
             case .body(let octets):
-                exchange.isContentWanted = false
+                exchange.content = .unread
                 exchange.owesContinue = false
                 state = .exchange(exchange)
                 return .content(octets)
-            case .end, .head:
-                exchange.isContentWanted = false
-                exchange.isContentComplete = true
+            case .end:
+                exchange.content = .complete
                 exchange.owesContinue = false
                 state = .exchange(exchange)
                 return .content(nil)
             case nil:
                 if isInputClosed { throw MessageRefusal(.truncated) }
-                defer { state = .exchange(exchange) }
                 guard exchange.owesContinue, decoder.undecodedCount == 0 else { return .read }
                 exchange.owesContinue = false
+                state = .exchange(exchange)
                 return .sayContinue
             }
         } catch {
-            exchange.isContentWanted = false
-            exchange.isKeptAlive = false
-            state = .exchange(exchange)
-            return .contentFailed(error)
+            return failContent(exchange, error)
         }
+    }
+
+    private mutating func failContent(_ exchange: Exchange, _ refusal: MessageRefusal) -> Action {
+        var exchange = exchange
+        exchange.content = .givenUp
+        exchange.isKeptAlive = false
+        state = .exchange(exchange)
+        return .contentFailed(refusal)
     }
 
     private mutating func discard() -> Action {
         guard case .exchange(var exchange) = state else { return .none }
         do throws(MessageRefusal) {
-            while let event = try decoder.next() {
+            while let event = try decoder.nextContent() {
                 switch event {
                 case .body(let octets):
                     discardable -= octets.readableBytes
                     guard discardable > 0 else { return giveUp(exchange) }
-                case .end, .head:
+                case .end:
                     discardable = discardLimit
-                    exchange.isContentComplete = true
+                    exchange.content = .discarded
                     state = .exchange(exchange)
                     guard exchange.isAnswered else { return .none }
                     state = .idle
@@ -296,13 +340,13 @@ struct ConnectionMachine {
         var exchange = exchange
         exchange.isKeptAlive = false
         // What follows stays in the socket until the answer is written.
-        exchange.isDiscarding = false
+        exchange.content = .givenUp
         state = .exchange(exchange)
         return exchange.isAnswered ? closing() : .none
     }
 
     private mutating func closing() -> Action {
-        guard case .exchange(let exchange) = state, !exchange.isContentComplete, !isInputClosed else {
+        guard case .exchange(let exchange) = state, !exchange.content.isComplete, !isInputClosed else {
             state = .closed
             return .close
         }

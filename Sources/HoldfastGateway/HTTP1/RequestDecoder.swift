@@ -78,6 +78,33 @@ struct RequestDecoder {
         }
     }
 
+    /// The next request's head, or `nil` when more octets are needed. The request before must be decoded to its end.
+    mutating func nextHead() throws(MessageRefusal) -> RequestHead? {
+        guard case .head(let head) = try next() else { return nil }
+        return head
+    }
+
+    /// Some of the content of the request whose head was decoded last, or that it has ended.
+    enum Content: Hashable {
+        case body(ByteBuffer)
+        case end
+    }
+
+    /// The present request's content; `nil` when more octets are needed.
+    ///
+    /// Behind the end it says `end` again, however often it is asked: what follows is the next request.
+    mutating func nextContent() throws(MessageRefusal) -> Content? {
+        switch state {
+        case .startLine, .fields: return .end
+        case .length, .chunked, .end, .refused: break
+        }
+        switch try next() {
+        case .body(let octets): return .body(octets)
+        case .end, .head: return .end
+        case nil: return nil
+        }
+    }
+
     private mutating func decode() throws(MessageRefusal) -> Event? {
         while true {
             switch state {

@@ -1,3 +1,5 @@
+import NIOCore
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -20,15 +22,8 @@ final class PortHolder: Sendable {
         var yes: CInt = 1
         // The connections that were may be in TIME_WAIT.
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<CInt>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
-        _ = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
+        let address = try? SocketAddress(ipAddress: "127.0.0.1", port: port)
+        _ = address?.withSockAddr { bind(descriptor, $0, socklen_t($1)) }
     }
 
     deinit { close(descriptor) }

@@ -12,7 +12,7 @@ import Synchronization
 /// ```
 ///
 /// Steps are taken in order, one for each request whose head has come whole (and its content, as its framing says), over all connections. A request beyond the
-/// script is answered 500 and counted in ``unscripted``.
+/// script is answered by a function where there is one; else 500, and counted in ``unscripted``.
 final class RawOrigin: Sendable {
     /// What it does for one request.
     enum Step: Sendable {
@@ -52,6 +52,7 @@ final class RawOrigin: Sendable {
 
         var text: String { String(decoding: head, as: UTF8.self) }
         var line: String { String(text.prefix { $0 != "\r\n" }) }
+        var target: String { line.split(separator: " ").dropFirst().first.map { String($0) } ?? "" }
         var contentText: String { String(decoding: content, as: UTF8.self) }
 
         /// The values of the field lines of a name, in order.
@@ -79,22 +80,27 @@ final class RawOrigin: Sendable {
     private let listener: Mutex<(any Channel)?>
     private let reservation = Mutex<PortHolder?>(nil)
     private let tls: NIOSSLContext?
+    private let respond: (@Sendable (Request) -> Step)?
 
-    private init(_ steps: [Step], tls: NIOSSLContext?) {
+    private init(_ steps: [Step], tls: NIOSSLContext?, respond: (@Sendable (Request) -> Step)?) {
         self.tls = tls
+        self.respond = respond
         state = Mutex(State(steps: steps))
         listener = Mutex(nil)
     }
 
     /// Runs an origin for the duration of the body.
     ///
-    /// - Parameter tls: with ``TestCertificate``, say; `nil` for plain TCP.
+    /// - Parameters:
+    ///   - tls: with ``TestCertificate``, say; `nil` for plain TCP.
+    ///   - respond: what it does for a request beyond the script.
     static func with<Value>(
         _ steps: [Step] = [],
         tls: NIOSSLContext? = nil,
+        respond: (@Sendable (Request) -> Step)? = nil,
         _ body: (RawOrigin) async throws -> Value
     ) async throws -> Value {
-        let origin = RawOrigin(steps, tls: tls)
+        let origin = RawOrigin(steps, tls: tls, respond: respond)
         try await origin.start()
         do {
             let value = try await body(origin)
@@ -199,6 +205,7 @@ final class RawOrigin: Sendable {
             let reached = state.waiting.filter { $0.count <= count }
             state.waiting.removeAll { $0.count <= count }
             guard !state.steps.isEmpty else {
+                if let respond { return (respond(request), reached) }
                 state.unscripted += 1
                 return (Step.answer("HTTP/1.1 500 Unscripted\r\nContent-Length: 0\r\n\r\n"), reached)
             }

@@ -1,0 +1,130 @@
+import HoldfastTesting
+import NIOCore
+import Testing
+
+@testable import HoldfastGateway
+
+/// Whatever way a connection's bytes are cut, and whenever responses are written: the requests are those
+/// that the bytes hold. RFC 9112 §6.3 and §9.3.2
+@Suite("Connection machine, RFC 9112", .timeLimit(.minutes(20)))
+struct ConnectionMachineTests {
+    typealias Request = PipelineTranscript.Request
+
+    /// Every kind of request before every kind of request.
+    private static let short = [
+        PipelineTranscript([
+            Request(), Request(content: .length(40)), Request(), Request(method: "POST", content: .length(3)),
+            Request(),
+        ]),
+        PipelineTranscript([
+            Request(method: "POST", content: .chunked([3, 36])), Request(method: "HEAD"),
+            Request(content: .chunked([])), Request(content: .length(0)), Request(),
+        ]),
+        PipelineTranscript([
+            Request(method: "PUT", content: .length(36), expectsContinue: true), Request(),
+            Request(content: .chunked([1]), expectsContinue: true), Request(content: .length(1)),
+        ]),
+    ]
+
+    @Test("Requests are those that were sent, cut at every byte", arguments: MachineDriver.Plan.all)
+    func cutsEverywhere(plan: MachineDriver.Plan) throws {
+        for transcript in Self.short {
+            let expected = ReferenceParser.requests(in: transcript.bytes)
+            for place in 0..<transcript.bytes.count {
+                let faults = MachineDriver.faults(expected, transcript.pieces(cutAt: [place]), plan)
+                if !faults.isEmpty { throw Unexpected("Cut at \(place): \(faults)") }
+            }
+            for size in [1, 7] {
+                let faults = MachineDriver.faults(expected, transcript.pieces(of: size), plan)
+                if !faults.isEmpty { throw Unexpected("Cut into pieces of \(size): \(faults)") }
+            }
+        }
+    }
+
+    /// Lengths around those of buffers: of what was read before, of what channels read at once, of what is kept of fields.
+    @Test("Requests are those that were sent, of every length around every buffer", arguments: MachineDriver.Plan.eager)
+    func lengthsAroundBuffers(plan: MachineDriver.Plan) throws {
+        for buffer in [512, 2048, 4096, 65536] {
+            for length in buffer - 1...buffer + 1 {
+                for content in [PipelineTranscript.Content.length(5), .length(length), .chunked([length])] {
+                    let transcript = PipelineTranscript([
+                        Request(content: content), Request(headLength: min(length, 5000)), Request(headLength: 3000),
+                        Request(method: "POST", content: content), Request(),
+                    ])
+                    let expected = ReferenceParser.requests(in: transcript.bytes)
+                    var cuts = transcript.borders.flatMap { [[$0 - 1], [$0, $0 + buffer], [$0 + 1]] }
+                    cuts.append(Array(stride(from: buffer, to: transcript.bytes.count, by: buffer)))
+                    cuts.append(transcript.borders)
+                    for cut in cuts {
+                        let faults = MachineDriver.faults(expected, transcript.pieces(cutAt: cut), plan)
+                        if !faults.isEmpty { throw Unexpected("\(content), \(length), cut at \(cut): \(faults)") }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("Requests are those that were sent, whatever they are", arguments: 0..<8 as Range<UInt64>)
+    func anyRequests(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        for _ in 0..<40 {
+            let transcript = PipelineTranscript((0..<6).map { _ in Self.request(&random) })
+            let expected = ReferenceParser.requests(in: transcript.bytes)
+            let places = (0..<Int.random(in: 0...8, using: &random)).map { _ in
+                Int.random(in: 0..<transcript.bytes.count, using: &random)
+            }
+            guard let plan = MachineDriver.Plan.all.randomElement(using: &random) else { return }
+            let faults = MachineDriver.faults(expected, transcript.pieces(cutAt: places), plan)
+            if !faults.isEmpty { throw Unexpected("Seed \(seed), \(plan), cut at \(places): \(faults)") }
+        }
+    }
+
+    private static func request(_ random: inout SeededRandom) -> Request {
+        let length = [0, 1, 5, 36, 37, 511, 2047, 2048, 5000].randomElement(using: &random) ?? 0
+        let content: PipelineTranscript.Content =
+            switch Int.random(in: 0..<5, using: &random) {
+            case 0, 1: .none
+            case 2, 3: .length(length)
+            default: .chunked((0..<Int.random(in: 0...3, using: &random)).map { $0 + length + 1 })
+            }
+        return Request(
+            method: ["GET", "HEAD", "POST", "DELETE"].randomElement(using: &random) ?? "GET",
+            content: content,
+            headLength: [nil, nil, 1024, 2048, 3000].randomElement(using: &random) ?? nil,
+            expectsContinue: Int.random(in: 0..<6, using: &random) == 0
+        )
+    }
+
+    @Test("Behind content that was dropped, the next head waits for the response") func nextHeadWaits() throws {
+        var machine = ConnectionMachine(limits: MessageLimits(), discardLimit: 1000)
+        let next = "GET /b HTTP/1.1\r\nHost: g\r\n\r\n"
+        _ = machine.received(ByteBuffer(string: "GET /a HTTP/1.1\r\nHost: g\r\nContent-Length: 4\r\n\r\nab"))
+        guard case .begin = machine.nextRequest() else { throw Unexpected("Nothing was begun.") }
+        guard case .read = machine.discardContent() else { throw Unexpected("The content is not awaited.") }
+        for piece in ["cd" + next.prefix(9), String(next.dropFirst(9))] {
+            guard case .none = machine.received(ByteBuffer(string: piece)) else {
+                throw Unexpected("What follows the content is not left alone.")
+            }
+        }
+        guard case .contentFailed = machine.contentWanted() else {
+            throw Unexpected("Content that was dropped is taken for an empty one.")
+        }
+        guard case .proceed = machine.answered(keepingAlive: true), case .begin(let head) = machine.nextRequest() else {
+            throw Unexpected("The next request was not begun.")
+        }
+        #expect(head.target == "/b")
+    }
+
+    @Test("A client that sends no more gets the responses to all that it sent") func answersAllBeforeTheEnd() throws {
+        var machine = ConnectionMachine(limits: MessageLimits(), discardLimit: 1000)
+        // Both wait while the client takes earlier responses slowly.
+        _ = machine.received(ByteBuffer(string: "GET /a HTTP/1.1\r\nHost: g\r\n\r\nGET /b HTTP/1.1\r\nHost: g\r\n\r\n"))
+        guard case .proceed = machine.inputClosed() else { throw Unexpected("They were given up.") }
+        for target in ["/a", "/b"] {
+            guard case .begin(let head) = machine.nextRequest() else { throw Unexpected("\(target) was not begun.") }
+            #expect(head.target == target)
+            guard case .proceed = machine.answered(keepingAlive: true) else { throw Unexpected("It ends too soon.") }
+        }
+        guard case .close = machine.nextRequest() else { throw Unexpected("It does not end.") }
+    }
+}

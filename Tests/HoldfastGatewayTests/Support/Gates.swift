@@ -1,0 +1,53 @@
+import Synchronization
+
+/// Gates by name: what comes to one waits until it is opened, and a test waits until something has come.
+final class Gates: Sendable {
+    private struct Gate {
+        var isOpen = false
+        var hasArrival = false
+        var passing: [CheckedContinuation<Void, Never>] = []
+        var watching: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let gates = Mutex<[String: Gate]>([:])
+
+    /// Waits at a gate until it is open.
+    func pass(_ name: String) async {
+        let watching = gates.withLock { gates in
+            gates[name, default: Gate()].hasArrival = true
+            defer { gates[name]?.watching = [] }
+            return gates[name]?.watching ?? []
+        }
+        for watcher in watching { watcher.resume() }
+        await withCheckedContinuation { continuation in
+            let isOpen = gates.withLock { gates in
+                let isOpen = gates[name]?.isOpen == true
+                if !isOpen { gates[name, default: Gate()].passing.append(continuation) }
+                return isOpen
+            }
+            if isOpen { continuation.resume() }
+        }
+    }
+
+    /// Opens a gate for good.
+    func open(_ name: String) {
+        let passing = gates.withLock { gates in
+            gates[name, default: Gate()].isOpen = true
+            defer { gates[name]?.passing = [] }
+            return gates[name]?.passing ?? []
+        }
+        for continuation in passing { continuation.resume() }
+    }
+
+    /// Returns when something waits at the gate, or has passed it.
+    func arrival(at name: String) async {
+        await withCheckedContinuation { continuation in
+            let hasArrival = gates.withLock { gates in
+                let hasArrival = gates[name, default: Gate()].hasArrival
+                if !hasArrival { gates[name, default: Gate()].watching.append(continuation) }
+                return hasArrival
+            }
+            if hasArrival { continuation.resume() }
+        }
+    }
+}
