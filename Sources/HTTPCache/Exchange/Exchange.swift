@@ -204,6 +204,7 @@ struct Exchange {
                 return try await fetchAlone(fetcher)
             }
             outcome.isStored = isStoring && !isCollapsed
+            if isCollapsed { inform(of: fill) }
             return isCollapsed
                 ? collapsed(response, reader.stream, head, outcome)
                 : network(response, reader.stream, head, outcome)
@@ -221,7 +222,10 @@ struct Exchange {
             outcome.forwardStatus = 304
             outcome.timeToLive = freshness.secondsToLive
             let serve = ExchangeMachine.Serve(stored: stored, freshness: freshness, outcome: outcome)
-            if let response = await self.serve(serve, isValidated: true) { return response }
+            if let response = await self.serve(serve, isValidated: true) {
+                if isCollapsed { inform(of: fill) }
+                return response
+            }
             return try await fetchAlone(fetcher.unconditional)
         case .refused:
             if let response = await standIn({ $0.originLooksWrong() }) { return response }
@@ -230,6 +234,12 @@ struct Exchange {
             again.fetch.mayStandIn = false
             return try await fetchAlone(again)
         }
+    }
+
+    /// Passes on what came before a final response that this caller shares.
+    private func inform(of fill: Fill) {
+        guard let inform = request.onInformational else { return }
+        for interim in fill.interims { inform(interim) }
     }
 
     /// Waits for a fill's head for a limited time; `nil` when that is over. The fill goes on without this caller then.

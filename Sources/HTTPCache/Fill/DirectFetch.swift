@@ -48,7 +48,7 @@ package final class DirectFetch: Sendable {
     }
 
     fileprivate func begin(by transport: any CallbackTransport, mayRelay: Bool, _ inTurn: @escaping InTurn) {
-        var sending = prepared.sending()
+        var sending = fill.sending(prepared.sending(), for: prepared.request)
         sending.headTimeout = prepared.hardTimeout(engine.options)
         sending.mayBeRelayed = mayRelay && prepared.rules == nil && prepared.policy.obeysCacheControlAlone
         let call = transport.begin(sending) { result in inTurn { self.received(result) } }
@@ -176,7 +176,7 @@ extension CacheEngine {
     /// Sends a request for which nothing is stored to its origin, from the calling event loop.
     ///
     /// - Parameters:
-    ///   - prepared: its ``CacheRequest/onInformational`` is called as long as the fetch is under way, whether or not it was abandoned: its caller drops what comes then.
+    ///   - prepared: its ``CacheRequest/onInformational`` is called as long as the caller waits for the final response.
     ///   - start: before the lookup that found nothing.
     ///   - mayRelay: whether an answer that nobody may store may be handed over as it came.
     ///   - inTurn: does what is to be done with the answer, so that what the loop has to do for others is not kept waiting by many of them.

@@ -54,6 +54,8 @@ final class Fill: Sendable {
         /// Reads nothing, and keeps a body from being given up while members are on the way to it.
         var door: SharedBodyReader?
         var work: Work?
+        /// Those that came so far, for who shares the final one.
+        var interims: [HTTPResponse] = []
     }
 
     /// What carries the fetch.
@@ -189,15 +191,39 @@ final class Fill: Sendable {
         return hasLeader
     }
 
-    /// Whether the caller whose request is under way waits for its head.
-    var hasLeader: Bool { state.withLock { !$0.hasLeaderLeft } }
-
-    /// What is sent for a request. Interim responses go to the caller whose request it is, for as long as that waits.
+    /// What is sent for a request. Interim responses go to the caller whose request it is, for as long as that
+    /// waits, and are kept for those who share the final one: see ``interims``.
     func sending(_ request: TransportRequest, for presented: CacheRequest) -> TransportRequest {
-        guard let inform = presented.onInformational else { return request }
         var request = request
-        request.onInformational = { [weak self] in if self?.hasLeader == true { inform($0) } }
+        let inform = presented.onInformational
+        // Strong: what sends the request holds the fill anyway, and a weak reference makes each count of it slow.
+        request.onInformational = { interim in
+            if self.keep(interim) { inform?(interim) }
+        }
         return request
+    }
+
+    /// Interim responses that are kept for others; the transport bounds what comes at all.
+    private static let interimLimit = 16
+
+    /// - Returns: whether the caller whose request it is waits for its head.
+    private func keep(_ interim: HTTPResponse) -> Bool {
+        state.withLock { state in
+            if state.interims.count < Self.interimLimit { state.interims.append(interim) }
+            return !state.hasLeaderLeft
+        }
+    }
+
+    /// The interim responses that came before the final one, for a caller who shares that. RFC 9110 §15.2
+    ///
+    /// Not before it is known that the final one is shared: until then they may be meant for one client alone.
+    /// A cookie is never for others.
+    var interims: [HTTPResponse] {
+        state.withLock { $0.interims }.map { interim in
+            var interim = interim
+            interim.headerFields[.setCookie] = nil
+            return interim
+        }
     }
 
     /// A member goes, with its answer or without.

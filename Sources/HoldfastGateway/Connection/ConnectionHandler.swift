@@ -70,6 +70,8 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
     private var present: (octets: ByteBuffer, hash: Int)?
     /// Tells the present exchange from those before it, whose tasks may still be about.
     private var number: UInt64 = 0
+    /// Those that are to be written before the next final head.
+    let interims = InterimResponses()
 
     init(service: GatewayService, hot: HotTable, executor: LoopExecutor, lookups: DiskLookups, round: LoopRound) {
         self.round = round
@@ -351,7 +353,8 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
             link.ifPresent { $0.fetched(outcome, link) }
         }
         guard let fetch else { return false }
-        if task == nil { direct = fetch }
+        // It may be over already, and the connection at its next exchange.
+        link.ifPresent { if $0.task == nil { $0.direct = fetch } }
         return true
     }
 
@@ -435,16 +438,19 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
         perform(machine.discardContent())
     }
 
-    func inform(_ head: HTTPResponse) {
-        guard framing == nil, let request, request.minorVersion > 0, head.status.code != 101 else { return }
-        writeAndFlush(
-            .head { octets in
-                octets.writeStatusLine(head.status)
-                // RFC 9110 §8.6: no length in what has no content.
-                octets.writeFields(head.headerFields) { $0 != "content-length" }
-                octets.writeEndOfHead()
-            }
-        )
+    /// Writes the present exchange's interim responses that have come. RFC 9110 §15.2
+    func writeInterims() {
+        for head in interims.take(of: number) {
+            guard framing == nil, let request, request.minorVersion > 0, head.status.code != 101 else { continue }
+            writeAndFlush(
+                .head { octets in
+                    octets.writeStatusLine(head.status)
+                    // RFC 9110 §8.6: no length in what has no content.
+                    octets.writeFields(head.headerFields) { $0 != "content-length" }
+                    octets.writeEndOfHead()
+                }
+            )
+        }
     }
 
     /// Writes the head with the fields that delimit what follows. RFC 9112 §6
@@ -484,8 +490,9 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
         frame(head.response.status.code, length: length).octets(of: head)
     }
 
-    /// Settles how the present answer's content is delimited.
+    /// Settles how the present answer's content is delimited. Every final response comes by here.
     private func frame(_ code: Int, length: Int64?) -> AnswerFraming {
+        writeInterims()
         let framing = AnswerFraming(
             code,
             to: request?.method,

@@ -8,6 +8,7 @@ import NIOCore
 struct ExchangeLink: ResponseSink {
     private let handler: NIOLoopBound<ConnectionHandler>
     private let number: UInt64
+    private let interims: InterimResponses
     private let eventLoop: any EventLoop
     let executor: any TaskExecutor
 
@@ -15,6 +16,7 @@ struct ExchangeLink: ResponseSink {
     init(handler: ConnectionHandler, number: UInt64, eventLoop: any EventLoop, executor: any TaskExecutor) {
         self.executor = executor
         self.handler = NIOLoopBound(handler, eventLoop: eventLoop)
+        self.interims = handler.interims
         self.number = number
         self.eventLoop = eventLoop
     }
@@ -42,11 +44,11 @@ struct ExchangeLink: ResponseSink {
         }
     }
 
+    /// Before it returns, where it runs on the loop: the final response may be written next, in the same round.
     func inform(_ head: HTTPResponse) {
-        eventLoop.execute {
-            let handler = handler.value
-            if handler.isPresent(number) { handler.inform(head) }
-        }
+        interims.append(head, of: number)
+        if eventLoop.inEventLoop { return ifPresent { $0.writeInterims() } }
+        eventLoop.execute { ifPresent { $0.writeInterims() } }
     }
 
     func start(_ head: AnswerHead) async throws {

@@ -51,6 +51,7 @@ final class RawClient: Sendable {
     ///
     /// - Parameter receiveBuffer: octets that the system takes for a client that does not read; `nil` for what it likes.
     static func with<Value>(
+        host: String = "127.0.0.1",
         port: Int,
         receiveBuffer: Int? = nil,
         _ body: (RawClient) async throws -> Value
@@ -69,7 +70,7 @@ final class RawClient: Sendable {
         if let receiveBuffer {
             bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: .init(receiveBuffer))
         }
-        let channel = try await bootstrap.connect(host: "127.0.0.1", port: port).get()
+        let channel = try await bootstrap.connect(host: host, port: port).get()
         let client = RawClient(channel: channel, inbox: inbox)
         do {
             let value = try await body(client)
