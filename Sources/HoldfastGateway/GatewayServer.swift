@@ -52,15 +52,24 @@ public final class GatewayServer: Service {
     /// - Parameters:
     ///   - engine: with a shared policy, and a transport that reaches the routes' origins: an ``OriginTransport`` that is told the same routes.
     ///   - group: the event loops on which clients are served.
+    ///   - instance: tells this gateway from others of the same pseudonym in the `Via` of requests, so that a
+    ///     request that comes back to it is refused.
     ///   - clock: for the `Date` of answers that come without one.
     public init(
         configuration: GatewayConfiguration,
         engine: CacheEngine,
         group: any EventLoopGroup,
+        instance: UInt32 = .random(in: .min ... .max),
         clock: any WallClock = SystemWallClock(),
         logger: Logger
     ) {
-        self.service = GatewayService(configuration: configuration, engine: engine, clock: clock, logger: logger)
+        self.service = GatewayService(
+            configuration: configuration,
+            engine: engine,
+            instance: instance,
+            clock: clock,
+            logger: logger
+        )
         self.group = group
         self.connections = ConnectionRegistry(limits: .init(configuration))
     }
@@ -106,7 +115,7 @@ public final class GatewayServer: Service {
         var port = configuration.port
         do {
             // An address that is shared would be shared with another process, too, without a word.
-            if isShared, port != 0 { try await reserve(configuration.host, port, on: loops[0]) }
+            if isShared, port != 0 { try reserve(configuration.host, port) }
             for loop in loops {
                 let executor = LoopExecutor(loop)
                 let channel = try await bootstrap(on: loop, executor, isShared: isShared)
@@ -125,13 +134,24 @@ public final class GatewayServer: Service {
 
     /// Whether the address is anybody's.
     ///
+    /// It is bound and not listened on: who connects meanwhile is refused, and may try again. A listener would take
+    /// their connections, and reset them as soon as it is closed.
     /// - Throws: what the system says when it is.
-    private func reserve(_ host: String, _ port: Int, on loop: any EventLoop) async throws {
-        let channel = try await ServerBootstrap(group: loop)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .serverChannelOption(.autoRead, value: false)
-            .bind(host: host, port: port).get()
-        try await channel.close()
+    private func reserve(_ host: String, _ port: Int) throws {
+        let address = try SocketAddress.makeAddressResolvingHost(host, port: port)
+        #if canImport(Glibc)
+            let stream = CInt(SOCK_STREAM.rawValue)
+        #else
+            let stream = SOCK_STREAM
+        #endif
+        let descriptor = socket(CInt(address.protocol.rawValue), stream, 0)
+        guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "socket") }
+        defer { close(descriptor) }
+        var isReused: CInt = 1
+        guard
+            setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isReused, socklen_t(MemoryLayout<CInt>.size)) == 0,
+            address.withSockAddr({ bind(descriptor, $0, socklen_t($1)) }) == 0
+        else { throw IOError(errnoCode: errno, reason: "bind") }
     }
 
     /// Takes no more connections, lets what is under way finish for the configured time, and returns when all connections are closed.

@@ -11,8 +11,14 @@ final class GatewayService: Sendable {
     let clock: any WallClock
     let logger: Logger
 
-    init(configuration: GatewayConfiguration, engine: CacheEngine, clock: any WallClock, logger: Logger) {
-        self.live = LiveConfiguration(configuration)
+    init(
+        configuration: GatewayConfiguration,
+        engine: CacheEngine,
+        instance: UInt32,
+        clock: any WallClock,
+        logger: Logger
+    ) {
+        self.live = LiveConfiguration(configuration, instance: instance)
         self.engine = engine
         self.clock = clock
         self.logger = logger
@@ -73,6 +79,8 @@ final class GatewayService: Sendable {
                 return try await send(Problem(refusal), answering, to: sink)
             } catch let problem as Refused {
                 return try await send(problem.problem, answering, to: sink)
+            } catch is AsksGateway {
+                return try await sendOptions(answering, to: sink)
             } catch is CancellationError where Task.isCancelled {
                 return
             } catch {

@@ -90,7 +90,8 @@ struct ForwardingTests {
                 #expect(request.values("X-Forwarded-For") == ["127.0.0.1"])
                 #expect(request.values("X-Forwarded-Proto") == ["http"])
                 #expect(request.values("Forwarded") == ["for=127.0.0.1;proto=http"])
-                #expect(request.values("Via") == ["1.1 holdfast"])
+                #expect(request.values("Via").count == 1)
+                #expect(request.values("Via").first?.hasPrefix("1.1 holdfast-") == true)
                 #expect(request.values("Connection").isEmpty)
             }
         }
@@ -268,8 +269,11 @@ struct ForwardingTests {
         try await RawOrigin.with { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let options = try await gateway.send("OPTIONS * HTTP/1.1\r\nHost: g\r\n\r\n")
-                #expect(options.status == 400)
-                #expect(options["Cache-Status"] == "holdfast; detail=refused")
+                #expect(options.status == 204)
+                #expect(options["Allow"]?.contains("OPTIONS") == true)
+                #expect(options["Content-Length"] == nil)
+                #expect(options["Cache-Control"] == "no-store")
+                #expect(options["Cache-Status"] == "holdfast; detail=gateway")
                 let connect = try await gateway.send("CONNECT g:80 HTTP/1.1\r\nHost: g:80\r\n\r\n")
                 #expect(connect.status == 501)
                 #expect(connect["Connection"] == "close")
@@ -285,7 +289,8 @@ struct ForwardingTests {
                 _ = try await gateway.send("\(method) / HTTP/1.1\r\nHost: g\r\nMax-Forwards: 7\r\n\r\n")
                 #expect(origin.requests.first?.values("Max-Forwards") == ["6"])
                 let last = try await gateway.send("\(method) / HTTP/1.1\r\nHost: g\r\nMax-Forwards: 0\r\n\r\n")
-                #expect(last.status == 501)
+                #expect(last.status == (method == "OPTIONS" ? 204 : 501))
+                if method == "OPTIONS" { #expect(last["Allow"]?.contains("GET") == true) }
                 #expect(origin.requests.count == 1)
             }
         }

@@ -94,7 +94,7 @@ import Testing
                     try await client.send("GET /b HTTP/1.1\r\nHost: g\r\n\r\n")
                     _ = try await client.response()
                 }
-                #expect(origin.requests.last?.values("Via") == ["1.1 renamed"])
+                #expect(origin.requests.last?.values("Via").first?.hasPrefix("1.1 renamed-") == true)
             }
         }
     }

@@ -36,6 +36,56 @@ struct ListenerTests {
         }
     }
 
+    /// An address from which no client connects: one that is refused again and again meets itself some day, on the port it wants.
+    private static let address: String = {
+        #if os(Linux)
+            "127.0.0.2"
+        #else
+            "127.0.0.1"
+        #endif
+    }()
+
+    @Test("Who connects while a gateway starts is served or refused, and never reset") func startsWithoutResets()
+        async throws
+    {
+        let address = Self.address
+        try await RawOrigin.with(respond: { _ in .ok("a") }) { origin in
+            let port = try await RunningGateway.with(origin: origin.url, configure: { $0.host = address }) { $0.port }
+            for _ in 0..<10 {
+                try await withThrowingTaskGroup(of: Int.self) { clients in
+                    for _ in 0..<8 { clients.addTask { try await Self.resetsUntilServed(address, port) } }
+                    try await RunningGateway.with(
+                        origin: origin.url,
+                        configure: { ($0.host, $0.port) = (address, port) }
+                    ) { _ in
+                        for try await resets in clients { #expect(resets == 0) }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Connects until there is a response, and counts connections that were taken and ended without one.
+    private static func resetsUntilServed(_ host: String, _ port: Int) async throws -> Int {
+        var resets = 0
+        while !Task.isCancelled {
+            do {
+                return try await RawClient.with(host: host, port: port) { client in
+                    do {
+                        try await client.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
+                        if try await client.response().text == "a" { return resets }
+                    } catch {
+                        resets += 1
+                    }
+                    throw CancellationError()
+                }
+            } catch {
+                await Task.yield()
+            }
+        }
+        return resets
+    }
+
     @Test("Every connection is accepted, whichever loop it falls to") func acceptsOnEachLoop() async throws {
         try await RawOrigin.with([.ok("kept", fields: "Cache-Control: max-age=60\r\n")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in

@@ -10,7 +10,8 @@ public struct GatewayConfiguration: Sendable {
     public var host: String
     /// The port to listen on; 0 for any that is free.
     public var port: Int
-    /// How this gateway calls itself in `Via`, a token. RFC 9110 §7.6.3
+    /// How this gateway calls itself in `Via`, a token; in requests with its instance behind it, so that one that
+    /// comes back is refused. RFC 9110 §7.6.3
     public var pseudonym = "holdfast"
     /// Connections of clients at one time; one more is answered 503 and closed. 10,000
     public var maximumConnections = 10_000

@@ -65,6 +65,17 @@ extension GatewayService {
         try await sink.answer(head, body)
     }
 
+    /// The response to OPTIONS that is meant for the gateway itself: the methods that it forwards, all that are
+    /// known but CONNECT. RFC 9110 §9.3.7
+    func sendOptions(_ answering: Answering, to sink: some ResponseSink) async throws {
+        var head = HTTPResponse(status: .noContent)
+        head.headerFields[.allow] = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE, QUERY"
+        head.headerFields[.cacheControl] = "no-store"
+        let outcome = CacheOutcome(detail: CacheOutcome.Detail("gateway"))
+        sink.discardContent()
+        try await sink.answer(complete(head, length: 0, outcome, answering), ByteBuffer())
+    }
+
     /// The answer to octets that are no request.
     func problem(for refusal: MessageRefusal) -> (head: AnswerHead, body: ByteBuffer) {
         message(Problem(refusal))

@@ -10,6 +10,9 @@ extension GatewayService {
         var problem: Problem
     }
 
+    /// OPTIONS that is meant for this gateway itself. RFC 9110 §9.3.7
+    struct AsksGateway: Error {}
+
     func cacheRequest(
         _ head: RequestHead,
         _ inForce: ConfigurationInForce,
@@ -41,7 +44,7 @@ extension GatewayService {
         _ sink: some ResponseSink,
         like known: inout KnownRequest?
     ) throws -> CacheRequest {
-        guard head.target != "*" else { throw Refused(problem: .asterisk) }
+        guard head.target != "*" else { throw AsksGateway() }
         let routes = inForce.configuration.routes
         guard let choice = routes.choose(authority: head.authority, target: head.target) else {
             throw Refused(problem: .noRoute(head.authority))
@@ -74,6 +77,7 @@ extension GatewayService {
         _ choice: GatewayRoutes.Choice,
         from client: GatewayClient
     ) throws -> CacheRequest {
+        guard !inForce.hasPassed(head.fields) else { throw Refused(problem: .loop) }
         var fields = try forwardedFields(head)
         fields.append(inForce.via(minorVersion: head.minorVersion))
         ForwardedFields.appendClient(
@@ -104,6 +108,7 @@ extension GatewayService {
         guard head.method == .options || head.method == .trace, let text = fields[.maxForwards],
             text.utf8.allSatisfy(\.isDigit), let count = Int(text)
         else { return fields }
+        if count == 0, head.method == .options { throw AsksGateway() }
         guard count > 0 else { throw Refused(problem: .lastForward) }
         fields[.maxForwards] = String(count - 1)
         return fields
@@ -169,11 +174,12 @@ extension Problem {
         )
     }
 
-    fileprivate static let asterisk = Problem(
-        code: "asterisk",
-        title: "The target is the server itself",
-        status: 400,
-        detail: "'OPTIONS *' asks this gateway and no resource of the origin's. Ask for a path.",
-        outcome: CacheOutcome(detail: CacheOutcome.Detail("refused"))
+    fileprivate static let loop = Problem(
+        code: "loop",
+        title: "The request has passed this gateway before",
+        status: 508,
+        detail:
+            "Its 'Via' names this gateway: an origin, or a proxy behind it, leads back here. Correct the origin's address.",
+        outcome: CacheOutcome(detail: CacheOutcome.Detail("loop"))
     )
 }
