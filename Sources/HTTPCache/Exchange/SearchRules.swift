@@ -31,8 +31,13 @@ struct SearchRules {
 
     /// Remembers the rule that a response brings.
     ///
+    /// - Parameter boundary: the response's.
     /// - Returns: the draft under the key of every equivalent query.
-    func learn(from draft: ResponseDraft, fence: InvalidationSequence) async -> ResponseDraft {
+    func learn(
+        from draft: ResponseDraft,
+        fence: InvalidationSequence,
+        _ boundary: MessageBoundary?
+    ) async -> ResponseDraft {
         let rule = NoVarySearch(draft.head.fields)
         guard !rule.isDefault, let ruleKey = Self.ruleKey(for: draft.key),
             let canonical = Self.canonical(draft.key, by: rule)
@@ -53,9 +58,10 @@ struct SearchRules {
                 expectedLength: 0,
                 storedAt: draft.storedAt
             )
-            await engine.recovering("noVarySearch") {
-                _ = try await engine.store.beginWrite(record, fence: fence)?.finish()
+            let stored = await engine.recovering("noVarySearch") {
+                try await engine.store.beginWrite(record, fence: fence)?.finish()
             }
+            if let stored, let stored { await engine.undo(.stored(stored), ifCrossed: boundary) }
         }
         var draft = draft
         draft.key = canonical

@@ -67,7 +67,7 @@ package final class DirectFetch: Sendable {
         case .success(.response(let response)):
             let responseTime = answered(response.head.status)
             let context = FillContext(prepared, key: key, requestTime: now, options: engine.options)
-            let decision = context.decide(response.head, at: responseTime)
+            let decision = context.decide(response, at: responseTime)
             if case .passThrough = decision { return passThrough(response, responseTime) }
             goOn(
                 from: .answered(

@@ -117,7 +117,7 @@ struct Fetcher: Sendable {
         context.knowsStored = knowsStored
         context.storedVariants = storedVariants
         context.mayStandIn = fetch.mayStandIn
-        let decision = context.decide(response.head, at: responseTime)
+        let decision = context.decide(response, at: responseTime)
         return Answer(response: response, responseTime: responseTime, context: context, decision: decision)
     }
 
@@ -128,7 +128,7 @@ struct Fetcher: Sendable {
         case .freshen(let stored, let head):
             // An answer from before this one must not take the place of what it confirms.
             _ = engine.fills.claimStoring(fill, key, head)
-            let current = await freshen(stored, head, context)
+            let current = await freshen(stored, head, context, response.boundary)
             engine.fills.detach(fill, key)
             fill.publish(.validated(current, isForAll: true))
         case .confirm(var stored, let head):
@@ -138,7 +138,7 @@ struct Fetcher: Sendable {
         case .askAgain:
             try await unconditional.fetch(fill, origin)
         case .passThrough:
-            if request.head.method == .head { await update(with: response.head, context, responseTime) }
+            if request.head.method == .head { await update(with: response, context, responseTime) }
             engine.fills.detach(fill, key)
             fill.publish(.unshared(response, responseTime: responseTime))
         case .refuse(let stored):
@@ -146,7 +146,7 @@ struct Fetcher: Sendable {
             fill.publish(.refused(stored))
         case .store(var draft):
             if engine.options.usesNoVarySearch {
-                draft = await SearchRules(engine: engine).learn(from: draft, fence: fence)
+                draft = await SearchRules(engine: engine).learn(from: draft, fence: fence, response.boundary)
             }
             let writer = await writer(for: draft)
             await store(response, draft.head, storing: response.head.partLength ?? draft.expectedLength, writer, fill)
@@ -158,26 +158,39 @@ struct Fetcher: Sendable {
     }
 
     /// The stored response under its new head; where the store cannot keep that, this exchange still uses it.
-    private func freshen(_ stored: StoredResponse, _ head: StoredResponseHead, _ context: FillContext) async
-        -> StoredResponse
-    {
-        let draft = context.draft(head, replacing: stored)
-        let updated = await engine.recovering("freshen") {
-            try await engine.store.freshen(stored, with: draft, fence: fence)
+    private func freshen(
+        _ stored: StoredResponse,
+        _ head: StoredResponseHead,
+        _ context: FillContext,
+        _ boundary: MessageBoundary?
+    ) async -> StoredResponse {
+        if boundary?.isCrossed != true {
+            let draft = context.draft(head, replacing: stored)
+            let updated = await engine.recovering("freshen") {
+                try await engine.store.freshen(stored, with: draft, fence: fence)
+            }
+            if let updated, let response = updated {
+                // Another response with bytes behind it may have given it that one.
+                var head = stored.head
+                head.isInvalidated = true
+                let former = context.draft(head, replacing: stored)
+                await engine.undo(.freshened(response, former: former), ifCrossed: boundary)
+                return response
+            }
         }
-        if let updated, let response = updated { return response }
         var response = stored
         response.head = head
         return response
     }
 
     /// What a HEAD says about the stored response to GET. RFC 9111 §4.3.5
-    private func update(with response: HTTPResponse, _ context: FillContext, _ responseTime: Timestamp) async {
+    private func update(with response: TransportResponse, _ context: FillContext, _ responseTime: Timestamp) async {
         guard let stored = fetch.selected ?? storedSuccess else { return }
+        let boundary = response.boundary
         let update = policy.headUpdate(
             of: stored.head,
             bodyLength: stored.bodyLength,
-            by: response,
+            by: response.head,
             to: selecting,
             requestTime: context.requestTime,
             responseTime: responseTime,
@@ -185,11 +198,11 @@ struct Fetcher: Sendable {
         )
         switch update {
         case .freshen(let head):
-            if context.mayUpdate(stored, to: head) { _ = await freshen(stored, head, context) }
+            if context.mayUpdate(stored, to: head) { _ = await freshen(stored, head, context, boundary) }
         case .invalidate:
             var head = stored.head
             head.isInvalidated = true
-            _ = await freshen(stored, head, context)
+            _ = await freshen(stored, head, context, boundary)
         case .unrelated: break
         }
     }
@@ -264,7 +277,8 @@ struct Fetcher: Sendable {
         }
         var head = HTTPResponse(status: .ok, headerFields: combined.head.fields)
         head.headerFields[.contentLength] = "\(combined.length)"
-        let whole = TransportResponse(head: head, body: .concatenating(parts, length: combined.length))
+        var whole = TransportResponse(head: head, body: .concatenating(parts, length: combined.length))
+        whole.boundary = response.boundary
         let writer = await writer(for: draft)
         await store(whole, draft.head, storing: combined.length, writer, fill)
     }
@@ -280,7 +294,7 @@ struct Fetcher: Sendable {
     ) async {
         guard let plan = CombiningWriter.Plan(combined) else {
             // All of it is stored: only the head is newer.
-            _ = await freshen(stored, draft.head, context)
+            _ = await freshen(stored, draft.head, context, response.boundary)
             engine.fills.detach(fill, key)
             return fill.publish(.unshared(response, responseTime: draft.storedAt))
         }
@@ -354,7 +368,10 @@ struct Fetcher: Sendable {
             }
             // The store commits before the readers see the end: who has read a response whole finds it stored.
             if let storing, let writer, body.isStoring {
-                if let storable, storable != received {
+                if response.boundary?.isCrossed == true {
+                    // Bytes stand behind it: its length was a lie.
+                    await writer.abandon()
+                } else if let storable, storable != received {
                     // A part that is not what it says it is helps nobody later. RFC 9110 §14.4
                     await writer.abandon()
                 } else if response.head.status == .ok, let storedSuccess,
@@ -368,7 +385,8 @@ struct Fetcher: Sendable {
                 } else if await passes(storing), await mayTakeItsPlace(head),
                     engine.fills.claimStoring(fill, key, head, isPart: head.status == .partialContent)
                 {
-                    _ = await engine.recovering("finish", inPlace: isInPlace) { try await writer.finish() }
+                    let stored = await engine.recovering("finish", inPlace: isInPlace) { try await writer.finish() }
+                    if let stored, let stored { await engine.undo(.stored(stored), ifCrossed: response.boundary) }
                 } else {
                     await writer.abandon()
                 }

@@ -61,6 +61,8 @@ public struct TransportResponse: Sendable {
     public var head: HTTPResponse
     /// The content, as it arrives.
     public var body: BodyStream
+    /// Where it ends on its connection; `nil` where the transport never sees bytes behind it.
+    package var boundary: MessageBoundary?
     /// An answer.
     public init(head: HTTPResponse, body: BodyStream) {
         self.head = head
