@@ -5,6 +5,7 @@ public struct EngineOptions: Sendable {
     public var softTimeout: Duration?
     /// How long an origin may take to send a response's head; then the request fails as one that timed out. `nil` leaves it to the transport.
     ///
+    /// The time begins when the request's content has been sent, however long that took.
     /// A request that waits for a place among those under way waits no longer than this either; then it is refused with 503.
     public var hardTimeout: Duration? = .seconds(60)
     /// The share of its freshness lifetime after which a stored response that is asked for is validated in the background, from 0 to 1.

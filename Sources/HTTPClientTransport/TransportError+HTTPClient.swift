@@ -27,8 +27,19 @@ extension TransportError {
         self.init(code: code, message: "\(what) '\(origin)'.", cause: error)
     }
 
+    private static let outOfDescriptors: (Code, String) = (
+        .outOfDescriptors,
+        "No descriptor is left for a connection; raise the limit of open files (ulimit -n) to reach"
+    )
+
     private static func classify(_ error: any Error) -> (Code, String) {
         switch error {
+        case _ where DescriptorShortage.isCause(of: error): return outOfDescriptors
+        case let error as NIOConnectionError
+        where error.connectionErrors.isEmpty
+            ? DescriptorShortage.isPresent
+            : error.connectionErrors.contains { DescriptorShortage.isCause(of: $0.error) }:
+            return outOfDescriptors
         case is CancellationError: return (.cancelled, "The request was cancelled:")
         case let error as HTTPClientError: return classify(error)
         case let error as NIOConnectionError:
@@ -56,7 +67,10 @@ extension TransportError {
         switch error {
         case .connectTimeout:
             return (.connectTimeout, "Connecting took too long:")
-        case .readTimeout, .writeTimeout, .deadlineExceeded, .tlsHandshakeTimeout,
+        // It runs while the connection would take more: whoever sends the content stands still, and
+        // not the origin.
+        case .writeTimeout: return (.cancelled, "The request's content did not go on to")
+        case .readTimeout, .deadlineExceeded, .tlsHandshakeTimeout,
             .getConnectionFromPoolTimeout, .socksHandshakeTimeout, .httpProxyHandshakeTimeout:
             return (.timeout, "No answer came in time from")
         case .remoteConnectionClosed: return (.connectionClosed, "The connection was closed by")

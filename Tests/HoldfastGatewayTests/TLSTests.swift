@@ -1,20 +1,12 @@
-import Foundation
 import HoldfastGateway
 import HoldfastTesting
 import Testing
 
 @Suite("TLS towards the origin")
 struct TLSTests {
-    private func withTrustRoots<Value>(_ body: (String) async throws -> Value) async throws -> Value {
-        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).pem")
-        try Data(TestCertificate.certificate.utf8).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
-        return try await body(file.path)
-    }
-
     @Test("A trusted origin is spoken to, by address and by name", arguments: ["127.0.0.1", "localhost"])
     func trusts(host: String) async throws {
-        try await withTrustRoots { roots in
+        try await TestCertificate.withTrustRoots { roots in
             try await RawOrigin.with([.ok("a"), .ok("b")], tls: TestCertificate.serverContext()) { origin in
                 try await RunningGateway.with(
                     origin: "https://\(host):\(origin.port)",
@@ -45,7 +37,7 @@ struct TLSTests {
     @Test("Content that only the close delimits is whole only with TLS's own close") func requiresClosure() async throws
     {
         let head = "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n\r\nhello"
-        try await withTrustRoots { roots in
+        try await TestCertificate.withTrustRoots { roots in
             let steps: [RawOrigin.Step] = [.answerAndClose(head), .answerAndReset(Array(head.utf8))]
             try await RawOrigin.with(steps, tls: TestCertificate.serverContext()) { origin in
                 try await RunningGateway.with(

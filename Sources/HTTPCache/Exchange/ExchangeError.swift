@@ -93,6 +93,17 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
         )
     }
 
+    /// No descriptor is left for a connection: this cache is overloaded, and not the origin.
+    static func outOfDescriptors(_ error: TransportError) -> ExchangeError {
+        ExchangeError(
+            code: .overloaded,
+            message: error.message,
+            status: 503,
+            outcome: CacheOutcome(forward: .uriMiss, detail: .overloaded),
+            cause: error
+        )
+    }
+
     /// The message.
     public var description: String { message }
 }

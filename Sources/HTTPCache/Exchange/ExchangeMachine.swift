@@ -186,6 +186,10 @@ package struct ExchangeMachine: Sendable {
 
     /// The origin gave no answer.
     package func originFailed(_ error: any Error) -> Action {
+        var error = error
+        if let failure = error as? TransportError, failure.code == .outOfDescriptors {
+            error = ExchangeError.outOfDescriptors(failure)
+        }
         if let error = error as? ExchangeError {
             // A cache that is overloaded would answer 503: what may stand in for that stands in here. RFC 5861 §4
             guard error.code == .overloaded, var served = originAnswered(status: .serviceUnavailable) else {

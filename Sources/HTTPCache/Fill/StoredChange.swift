@@ -31,7 +31,7 @@ extension CacheEngine {
                 // By its body: a 304 may have given it another head, and the body is as wrong.
                 guard try await store.lookup(response.key).contains(where: { $0.bodyID == response.bodyID })
                 else { return false }
-                try await store.invalidate(.key(response.key), keepingForOffline: false, at: clock.now())
+                try await store.invalidate(.key(response.key), .remove, at: clock.now())
             case .freshened(let response, let former):
                 guard let found = try await store.lookup(response.key).first(where: { $0.id == response.id })
                 else { return false }

@@ -93,7 +93,9 @@ extension CacheEngine {
         }
     }
 
-    /// Sends a request that must have its response's head within the hard timeout.
+    /// Sends a request that must have its response's head within the hard timeout, once its content
+    /// was sent. The origin may take as long for each piece of the content, and the client as long
+    /// as it likes: see ``OriginWait``.
     ///
     /// - Parameter fill: ended with the time; without one the request is sent by a task of its own, because its caller's is not to be ended.
     private func timed(
@@ -107,15 +109,16 @@ extension CacheEngine {
             request.headTimeout = limit
             return try await transport.send(request)
         }
-        let deadline: UInt64
+        let watch = ExchangeWatch(request, limit, deadlines)
+        let watched = watch.watched(request)
         let sent: Result<TransportResponse, any Error>
         if let fill {
-            deadline = deadlines.begin(limit) { fill.cancel() }
-            do { sent = .success(try await transport.send(request)) } catch { sent = .failure(error) }
+            watch.begin { fill.cancel() }
+            do { sent = .success(try await transport.send(watched)) } catch { sent = .failure(error) }
         } else {
             let transport = transport
-            let sending = Task { try await transport.send(request) }
-            deadline = deadlines.begin(limit) { sending.cancel() }
+            let sending = Task { try await transport.send(watched) }
+            watch.begin { sending.cancel() }
             sent = await withTaskCancellationHandler {
                 await sending.result
             } onCancel: {
@@ -123,7 +126,7 @@ extension CacheEngine {
             }
         }
         // What came in the very moment is of no use: its body would break off.
-        guard deadlines.end(deadline) else { throw TransportError.silence(of: request.head.origin, limit) }
+        guard watch.end() else { throw TransportError.silence(of: request.head.origin, limit) }
         return try sent.get()
     }
 

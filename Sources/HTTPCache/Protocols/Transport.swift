@@ -36,8 +36,11 @@ public struct TransportRequest: Sendable {
     public var onInformational: (@Sendable (HTTPResponse) -> Void)?
     /// Of the request that caused this one: ``CacheRequest/context``. For wrappers around a transport; it is not sent.
     public var context: (any Sendable)?
-    /// How long the head of the response may take, connecting included; then `timeout` is thrown. `nil`, and with a transport that does not keep
-    /// timeouts: its own limits alone.
+    /// How long the head of the response may take; then `timeout` is thrown. `nil`, and with a
+    /// transport that does not keep timeouts: its own limits alone.
+    ///
+    /// The time begins with connecting, and for a request with content when the content has been
+    /// sent: see ``OriginWait``.
     public var headTimeout: Duration?
     /// Its answer may be a ``RelayedResponse``, where it is one that no cache may store.
     package var mayBeRelayed = false
@@ -90,6 +93,9 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         public static let connectionClosed = Code(description: "connectionClosed", isUnreachable: true)
         /// The TLS handshake failed. Not "unreachable" in the sense that a certificate which does not verify is an answer; it is counted as such because the origin's content cannot be had.
         public static let tls = Code(description: "tls", isUnreachable: true)
+        /// This process, or the machine, has no descriptor left for a connection. It says nothing
+        /// of the origin.
+        public static let outOfDescriptors = Code(description: "outOfDescriptors", isUnreachable: false)
         /// The origin's answer is no HTTP.
         public static let protocolViolation = Code(description: "protocolViolation", isUnreachable: false)
         /// The caller gave up.

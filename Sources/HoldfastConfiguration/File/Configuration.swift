@@ -105,6 +105,18 @@ public struct Configuration: Sendable {
         case trusted
     }
 
+    /// How long each side may stand still; `nil` for the gateway's own 60 s.
+    public struct StallTimeouts: Sendable, Hashable {
+        /// `timeouts.client`: for a client to send more of a request's content.
+        public var client: Duration?
+        /// `timeouts.send`: for an origin to take more of it.
+        public var send: Duration?
+        /// `timeouts.receive`: for an origin to send more of a response's content.
+        public var receive: Duration?
+        /// The defaults.
+        public init() {}
+    }
+
     /// `version`; 1.
     public static let version = 1
     /// The file's path; `nil` for one that was made of Swift values.
@@ -119,6 +131,8 @@ public struct Configuration: Sendable {
     public var clients = Clients()
     /// `timeouts.drain`: for exchanges under way when the gateway stops.
     public var drainTimeout: Duration?
+    /// `timeouts.client`, `timeouts.send`, `timeouts.receive`: for bytes that do not come or go.
+    public var stallTimeouts = StallTimeouts()
     /// `store`
     public var store = Store()
     /// `limits`

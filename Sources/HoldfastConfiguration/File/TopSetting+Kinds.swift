@@ -61,6 +61,20 @@ extension TopSetting {
         )
     }
 
+    /// A time that a side may stand still. 60 s
+    static func stall(
+        _ name: String,
+        _ path: any WritableKeyPath<Configuration, Duration?> & Sendable
+    ) -> TopSetting {
+        TopSetting(
+            name,
+            read: { (value, configuration) throws(Refusal) in
+                configuration[keyPath: path] = try Readers.duration(value)
+            },
+            written: { Quantity.written($0[keyPath: path] ?? .seconds(60)) }
+        )
+    }
+
     static func duration(
         _ name: String,
         _ path: any WritableKeyPath<Configuration, Duration> & Sendable,

@@ -130,6 +130,9 @@ struct TopSetting: Sendable {
             },
             written: { Quantity.written($0.drainTimeout ?? .seconds(10)) }
         ),
+        stall("timeouts.client", \.stallTimeouts.client),
+        stall("timeouts.send", \.stallTimeouts.send),
+        stall("timeouts.receive", \.stallTimeouts.receive),
         TopSetting(
             "timeouts.soft",
             read: { (value, configuration) throws(Refusal) in

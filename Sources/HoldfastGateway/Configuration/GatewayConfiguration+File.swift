@@ -1,7 +1,8 @@
 public import HoldfastConfiguration
 
 extension GatewayConfiguration {
-    /// What a configuration file says of a gateway: `listen`, `clients`, `limits`, `timeouts.drain` and, unless others are named here, `routes`.
+    /// What a configuration file says of a gateway: `listen`, `clients`, `limits`,
+    /// `timeouts.drain`, `timeouts.client` and, unless others are named here, `routes`.
     ///
     /// `limits.request-head` bounds the field lines, and the request line where it is smaller than that one's own limit.
     ///
@@ -32,6 +33,20 @@ extension GatewayConfiguration {
         trustedClients = configuration.clients.trusted
         hidesCacheStatusDetails = configuration.clients.cacheStatus == .trusted
         if let duration = configuration.drainTimeout { timeouts.draining = duration }
+        if let duration = configuration.stallTimeouts.client { timeouts.content = duration }
+    }
+}
+
+extension OriginTransport.Configuration {
+    /// What a configuration file says of the way to origins: `timeouts.send` and
+    /// `timeouts.receive`.
+    ///
+    /// - Parameter routes: those of the gateway.
+    public init(_ configuration: HoldfastConfiguration.Configuration, routes: GatewayRoutes) {
+        self.init()
+        self.routes = routes
+        if let duration = configuration.stallTimeouts.send { sendTimeout = duration }
+        if let duration = configuration.stallTimeouts.receive { readTimeout = duration }
     }
 }
 

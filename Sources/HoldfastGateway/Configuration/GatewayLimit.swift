@@ -78,6 +78,7 @@ package struct GatewayLimit: Sendable {
         ),
         GatewayLimit("unwanted content", "1 MiB", 1 << 20, "the connection is closed behind the answer"),
         refused("time for a head", "30 s", nil, 408, "timed-out"),
+        refused("time for a client to send more content", "60 s", nil, setting: "timeouts.client", 408, "timed-out"),
         GatewayLimit("time between requests", "60 s", nil, "the connection is closed"),
         GatewayLimit(
             "time for a client to take more",
@@ -118,6 +119,22 @@ package struct GatewayLimit: Sendable {
             504,
             "origin-unreachable",
             detail: "offline"
+        ),
+        refused(
+            "time for an origin to take more content",
+            "60 s",
+            nil,
+            setting: "timeouts.send",
+            504,
+            "origin-unreachable",
+            detail: "offline"
+        ),
+        GatewayLimit(
+            "time for an origin to send more content",
+            "60 s",
+            nil,
+            setting: "timeouts.receive",
+            "the response breaks off, and is not stored"
         ),
         GatewayLimit(
             "interim responses",

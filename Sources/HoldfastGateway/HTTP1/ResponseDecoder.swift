@@ -181,6 +181,13 @@ struct StatusLine: Hashable {
         self.status = HTTPResponse.Status(code: code, reasonPhrase: Self.phrase(octets.dropFirst(13)))
     }
 
+    /// Whether a message begins with 408: a server that waits no longer for a request may say so
+    /// before it closes. RFC 9110 §15.5.9
+    static func isRequestTimeout(_ message: ByteBuffer) -> Bool {
+        let beginning = message.readableBytesView.prefix(13)
+        return beginning.starts(with: "HTTP/1.".utf8) && beginning.dropFirst(8).elementsEqual(" 408 ".utf8)
+    }
+
     /// HTTPTypes keeps the phrase as ISO 8859-1: one scalar for an octet.
     private static func phrase(_ octets: Slice<UnsafeRawBufferPointer>) -> String {
         if octets.allSatisfy({ $0 < 0x80 }) { return String(decoding: octets, as: UTF8.self) }

@@ -54,6 +54,12 @@ final class OriginCall: TransportCall {
 
     private func connect(on eventLoop: any EventLoop) {
         guard !isCancelled else { return fail(CancellationError()) }
+        if let end = message.connectEnd, end <= .now() {
+            // The time is over before anything was tried: that says nothing of how the origin takes
+            // connections.
+            let message = "'\(message.endpoint)' sent no response in time."
+            return fail(TransportError(code: .timeout, message: message))
+        }
         transport.connect(to: message, on: eventLoop).whenComplete { result in
             switch result {
             case .success(let connection): self.send(on: connection)
@@ -106,12 +112,17 @@ final class OriginCall: TransportCall {
         switch answer {
         case .relayed(let response):
             completion(.success(.relayed(response)))
-        case .message(let head, let whole?):
-            upload?.cancel()
-            completion(.success(.response(TransportResponse(head: head.response, body: BodyStream(whole)))))
-        case .message(let head, nil):
-            let body = OriginBody(connection: connection, number: number, upload: upload).stream(head.framing)
-            completion(.success(.response(TransportResponse(head: head.response, body: body))))
+        case .message(let head, let whole, let boundary):
+            let body: BodyStream
+            if let whole {
+                upload?.cancel()
+                body = BodyStream(whole)
+            } else {
+                body = OriginBody(connection: connection, number: number, upload: upload).stream(head.framing)
+            }
+            var response = TransportResponse(head: head.response, body: body)
+            response.boundary = boundary
+            completion(.success(.response(response)))
         }
     }
 

@@ -20,11 +20,22 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         /// There while somebody waits for content.
         var piece: EventLoopPromise<OriginPiece>?
         var isUploaded: Bool
+        let hasContent: Bool
         var hasAnswerBegun = false
+        /// Which time runs.
+        var wait: OriginWait
+        /// Bytes that the origin's system had not taken when the time began that runs.
+        var untaken = 0
+        /// By when the head must have come, while that time runs.
+        var headEnd: NIODeadline?
+        /// The same for a request without content, from the beginning.
+        let earlyHeadEnd: NIODeadline?
         var isKeptAlive = false
+        /// There once the head has come, unless nothing of the response can be stored.
+        var boundary: MessageBoundary?
         let mayBeRelayed: Bool
-        /// See ``OriginRequest/headEnd``.
-        let headEnd: NIODeadline?
+        /// See ``OriginRequest/headTime``.
+        let headTime: TimeAmount?
         /// Decoded, and not asked for yet.
         var ahead: ByteBuffer?
         /// Nothing more comes, and nobody has asked yet.
@@ -36,8 +47,11 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
             self.number = number
             decoder = ResponseDecoder(method: request.method, limits: limits)
             caller = call
-            isUploaded = request.body == nil
-            headEnd = request.headEnd
+            hasContent = request.body != nil
+            isUploaded = !hasContent
+            wait = OriginWait(hasContent: hasContent)
+            headTime = request.headTime
+            earlyHeadEnd = request.body == nil ? request.connectEnd : nil
             mayBeRelayed = request.mayBeRelayed
         }
     }
@@ -53,6 +67,9 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     private var writability: EventLoopPromise<Void>?
     private let round: LoopRound
     private let writer = SocketWriter()
+    private var peek = SocketPeek()
+    /// Of the response before, until the connection is looked at for its next request.
+    private var boundary: MessageBoundary?
     /// The channel was asked for octets, and has brought none since.
     private var isReadWanted = false
     private let deadline = Deadline()
@@ -80,14 +97,19 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
 
     /// What is waited for, in NIO's terms.
     private struct Times {
+        let send: TimeAmount
         let firstByte: TimeAmount
         let read: TimeAmount
         let idle: TimeAmount
+        /// How long an origin that said that it closes may take to do so.
+        let closing: TimeAmount
 
         init(_ configuration: OriginTransport.Configuration) {
+            send = configuration.sendTimeout.timeAmount
             firstByte = configuration.firstByteTimeout.timeAmount
             read = configuration.readTimeout.timeAmount
             idle = configuration.idleTimeout.timeAmount
+            closing = min(idle, configuration.closingTimeout.timeAmount)
         }
     }
 
@@ -97,6 +119,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         self.context = context
         connection = OriginConnection(handler: self, channel: context.channel)
         writer.open(context.channel, isDirect: !endpoint.isSecure)
+        peek.open(context.channel)
         deadline.whenPassed { [unowned self] in passed() }
     }
 
@@ -107,14 +130,12 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard let exchange, exchange.failure == nil else {
-            // Nobody asked for these octets; the next request would take them for its answer.
-            return context.close(promise: nil)
-        }
         let octets = unwrapInboundIn(data)
+        guard let exchange, exchange.failure == nil else { return spokeUnasked(octets) }
         isReadWanted = false
         let isFirst = !exchange.hasAnswerBegun
         exchange.hasAnswerBegun = true
+        apply(exchange.wait.beginResponse())
         if isFirst, exchange.mayBeRelayed,
             let response = RelayedResponse(octets, limits: configuration.messageLimits)
         {
@@ -122,6 +143,13 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         }
         exchange.decoder.append(octets)
         advance()
+    }
+
+    /// The origin sent bytes that no request asked for. The next request would take them for its
+    /// response, and what came before them did not end where it said.
+    private func spokeUnasked(_ bytes: ByteBuffer) {
+        if !StatusLine.isRequestTimeout(bytes) { boundary.take()?.cross() }
+        context?.close(promise: nil)
     }
 
     /// The whole answer came at once, and nobody wants it otherwise than it came.
@@ -134,7 +162,10 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if context.channel.isWritable { writability.take()?.succeed() }
+        if context.channel.isWritable {
+            if let exchange { apply(exchange.wait.take()) }
+            writability.take()?.succeed()
+        }
         context.fireChannelWritabilityChanged()
     }
 
@@ -153,6 +184,8 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         isClosed = true
         deadline.release()
         writer.release()
+        peek.release()
+        boundary.take()?.seal()
         writability.take()?.fail(CancellationError())
         if isKept, let connection { pool.remove(connection, endpoint) }
         isKept = false
@@ -167,20 +200,42 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     ///
     /// - Throws: where nothing was sent; ``OriginCall/ended(_:)`` is not called then.
     func begin(_ number: UInt64, _ request: OriginRequest, for call: OriginCall) throws(OriginFailure) {
+        let wasKept = isKept
         isKept = false
         stopWaiting()
-        guard context != nil, !isClosed, exchange == nil else {
+        guard context != nil, !isClosed, exchange == nil, !wasKept || isQuiet() else {
             throw OriginFailure(error: hungUp(connectionError), isBeforeAnswer: true, isUnsent: true)
         }
-        exchange = Exchange(number, request, limits: configuration.messageLimits, for: call)
-        wait(times.firstByte)
+        boundary.take()?.seal()
+        let exchange = Exchange(number, request, limits: configuration.messageLimits, for: call)
+        self.exchange = exchange
+        if let running = exchange.wait.running { apply(.begin(running)) }
         writer.put(request.head)
         round.flush(self)
         read()
     }
 
     func flush() {
-        if let context { writer.flush(context) }
+        guard let context else { return }
+        writer.flush(context)
+        if let exchange, context.channel.isWritable { apply(exchange.wait.take()) }
+    }
+
+    /// Whether nothing has come on a kept connection since its last response. Where something has,
+    /// it takes no request.
+    private func isQuiet() -> Bool {
+        switch peek.look() {
+        case .nothing: return true
+        case .ended: context?.close(promise: nil)
+        // It is read before the connection closes: it may be a farewell, TLS's or the origin's.
+        case .bytes: waitForClose()
+        }
+        return false
+    }
+
+    private func waitForClose() {
+        deadline.set(.now() + times.closing, on: eventLoop)
+        read()
     }
 
     /// - Returns: when more can be taken.
@@ -188,9 +243,9 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         guard let context, !isClosed, exchange?.number == number, exchange?.failure == nil else {
             return eventLoop.makeFailedFuture(CancellationError())
         }
-        if exchange?.caller != nil { wait(times.firstByte) }
         writer.put(octets)
         writer.flush(context)
+        if let exchange { apply(context.channel.isWritable ? exchange.wait.take() : exchange.wait.handOver()) }
         guard !context.channel.isWritable, context.channel.isActive else { return eventLoop.makeSucceededVoidFuture() }
         if let writability { return writability.futureResult }
         let promise = eventLoop.makePromise(of: Void.self)
@@ -201,10 +256,13 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     func endUpload(_ end: ByteBuffer?, _ number: UInt64) {
         guard let context, !isClosed, exchange?.number == number else { return }
         exchange?.isUploaded = true
-        if exchange?.caller != nil { wait(times.firstByte) }
-        guard let end else { return }
-        writer.put(end)
-        writer.flush(context)
+        if let end {
+            writer.put(end)
+            writer.flush(context)
+        }
+        guard let exchange else { return }
+        apply(exchange.wait.endContent())
+        if context.channel.isWritable { apply(exchange.wait.take()) }
     }
 
     func uploadFailed(_ error: any Error, _ number: UInt64) {
@@ -226,7 +284,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         }
         let promise = eventLoop.makePromise(of: OriginPiece.self)
         exchange?.piece = promise
-        wait(times.read)
+        if let exchange { apply(exchange.wait.ask()) }
         advance()
         return promise.futureResult
     }
@@ -237,7 +295,6 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
             exchange.failure == nil, let octets = exchange.ahead
         else { return nil }
         exchange.ahead = nil
-        stopWaiting()
         return piece(octets, exchange)
     }
 
@@ -266,7 +323,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
             if exchange?.caller == nil, let octets = exchange?.ahead {
                 guard let exchange, let promise = exchange.piece.take() else { return }
                 exchange.ahead = nil
-                stopWaiting()
+                apply(exchange.wait.deliver())
                 promise.succeed(piece(octets, exchange))
                 continue
             }
@@ -274,16 +331,24 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
                 switch try exchange?.decoder.next() {
                 case .interim(let interim):
                     exchange?.caller?.informed(interim)
-                    wait(times.firstByte)
+                    if let exchange {
+                        apply(exchange.wait.receiveInterim())
+                        if exchange.decoder.undecodedCount > 0 { apply(exchange.wait.beginResponse()) }
+                        // The origin is at work.
+                        if exchange.wait.running == .head { waitForHead(until: exchange.headEnd) }
+                    }
                 case .head(let head):
-                    stopWaiting()
+                    if let exchange { apply(exchange.wait.receiveHead()) }
                     exchange?.isKeptAlive = head.isKeptAlive
+                    let boundary = MessageBoundary()
+                    exchange?.boundary = boundary
                     let hasContent = head.framing != .none && head.framing != .length(0)
                     // There is nothing to wait for: the connection is free before the head is looked at.
                     if !hasContent { _ = try exchange?.decoder.next() }
                     guard let call = exchange?.caller.take() else { return }
                     if !hasContent { finish() }
-                    delivery = (call, .success(.message(head, whole: hasContent ? whole() : ByteBuffer())))
+                    let content = hasContent ? whole() : ByteBuffer()
+                    delivery = (call, .success(.message(head, whole: content, boundary)))
                 case .body(let octets):
                     exchange?.ahead = octets
                 case .end:
@@ -346,14 +411,30 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     /// The answer is complete: the connection is kept where nothing speaks against it.
     private func finish() {
         stopWaiting()
-        guard let exchange = exchange.take(), let context, !isClosed else { return }
-        let isClean = exchange.isKeptAlive && exchange.isUploaded && exchange.decoder.undecodedCount == 0
-        guard isClean, connectionError == nil, let connection, pool.keep(connection, endpoint) else {
-            return context.close(promise: nil)
+        guard let exchange = exchange.take() else { return }
+        boundary = exchange.boundary
+        if exchange.decoder.undecodedCount > 0 { boundary.take()?.cross() }
+        if isClosed {
+            boundary.take()?.seal()
+            return
         }
+        guard exchange.isUploaded, connectionError == nil, exchange.decoder.undecodedCount == 0, let connection
+        else { return close() }
+        guard exchange.isKeptAlive else {
+            // What the origin sends before it closes shows whether the response ended where it
+            // said.
+            return boundary == nil ? close() : waitForClose()
+        }
+        guard pool.keep(connection, endpoint) else { return close() }
         isKept = true
         deadline.set(.now() + times.idle, on: eventLoop)
         read()
+    }
+
+    /// Closes the connection behind a response. What has come behind it by now is read before.
+    private func close() {
+        if boundary != nil, case .bytes = peek.look() { return waitForClose() }
+        context?.close(promise: nil)
     }
 
     /// Asks the channel for octets; once until it has brought some, where nothing stands between that takes octets for itself.
@@ -398,10 +479,34 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
 
     // MARK: Deadlines
 
-    private func wait(_ time: TimeAmount) {
-        var end = NIODeadline.now() + time
-        if let exchange, exchange.caller != nil, let headEnd = exchange.headEnd { end = min(end, headEnd) }
-        deadline.set(end, on: eventLoop)
+    private func apply(_ change: OriginWait.Change) {
+        switch change {
+        case .none: break
+        case .stop: stopWaiting()
+        case .begin(.taking): waitForTaking()
+        case .begin(.head):
+            let end = exchange?.headTime.map { NIODeadline.now() + $0 }
+            waitForHead(until: exchange?.earlyHeadEnd ?? end)
+        case .begin(.content): deadline.set(.now() + times.read, on: eventLoop)
+        }
+    }
+
+    private func waitForTaking() {
+        exchange?.untaken = untaken
+        deadline.set(.now() + times.send, on: eventLoop)
+    }
+
+    private func waitForHead(until end: NIODeadline?) {
+        guard let exchange else { return }
+        exchange.headEnd = end
+        exchange.untaken = exchange.hasContent ? untaken : 0
+        deadline.set(min(.now() + times.firstByte, end ?? .distantFuture), on: eventLoop)
+    }
+
+    /// Bytes of the request that the origin's system has not taken.
+    private var untaken: Int {
+        let buffered = (try? context?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+        return buffered + peek.unsentCount()
     }
 
     private func stopWaiting() {
@@ -409,9 +514,27 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     }
 
     private func passed() {
-        // It may be on its way to a request that is not here yet; that one finds it closed, and takes another.
-        if isKept { context?.close(promise: nil) }
-        fail(TransportError(code: .timeout, message: "'\(endpoint)' did not answer in time."))
+        guard let exchange, let running = exchange.wait.running else {
+            // It may be on its way to a request that is not here yet; that one finds it closed, and
+            // takes another.
+            context?.close(promise: nil)
+            return
+        }
+        let untaken = untaken
+        switch running {
+        case .taking where untaken < exchange.untaken:
+            // A slow origin takes what was written in one piece in many.
+            return waitForTaking()
+        case .taking:
+            fail(TransportError(code: .timeout, message: "'\(endpoint)' took no more of the request's content."))
+        case .head where !exchange.hasAnswerBegun && untaken < exchange.untaken:
+            // The end of the content is on its way still: the time for the head begins behind it.
+            return apply(.begin(.head))
+        case .head:
+            fail(TransportError(code: .timeout, message: "'\(endpoint)' sent no response in time."))
+        case .content:
+            fail(TransportError(code: .timeout, message: "'\(endpoint)' sent no more of its response in time."))
+        }
         deliver()
     }
 }
@@ -419,7 +542,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
 /// The beginning of an answer, or all of it.
 enum OriginAnswer: Sendable {
     /// - Parameter whole: the content, where all of it came with the head; the connection may be another's already.
-    case message(ResponseHead, whole: ByteBuffer?)
+    case message(ResponseHead, whole: ByteBuffer?, MessageBoundary)
     case relayed(RelayedResponse)
 }
 

@@ -29,8 +29,11 @@ struct OriginRequest: Sendable {
     let isChunked: Bool
     /// Whether it may be sent again: idempotent (RFC 9110 §9.2.2; QUERY by RFC 10008), and its content is in memory.
     let isRepeatable: Bool
-    /// By when the head of an answer must have come; `nil`: the transport's own limits count alone.
-    let headEnd: NIODeadline?
+    /// How long the head of a response may take; `nil`: the transport's own limits count alone.
+    let headTime: TimeAmount?
+    /// When ``headTime`` begins for a request without content, and for every request the time for a
+    /// connection.
+    private(set) var start: NIODeadline
     /// See `TransportRequest`.
     let mayBeRelayed: Bool
 
@@ -41,7 +44,6 @@ struct OriginRequest: Sendable {
     ///
     /// - Throws: ``TransportError`` (`invalidRequest`).
     static func of(_ request: TransportRequest, routes: RoutesInUse.Shared?) throws -> OriginRequest {
-        let headEnd = request.headTimeout.map { .now() + $0.timeAmount }
         guard let target = request.target ?? TargetURI(request: request.head), let path = request.head.path,
             let authority = request.head.authority
         else {
@@ -96,7 +98,8 @@ struct OriginRequest: Sendable {
             body: content,
             isChunked: content != nil && content?.length == nil,
             isRepeatable: method.isIdempotent && (content.map { ($0.length ?? .max) <= Self.repeatableLimit } ?? true),
-            headEnd: headEnd,
+            headTime: request.headTimeout?.timeAmount,
+            start: .now(),
             mayBeRelayed: request.mayBeRelayed && method == .get && !hasContent
         )
     }
@@ -107,7 +110,12 @@ struct OriginRequest: Sendable {
     mutating func collectContent() async throws {
         guard let content = body, let length = content.length, length <= Self.repeatableLimit else { return }
         body = BodyStream(try await content.collect(upTo: Int(length)))
+        // The time that the client took is not the origin's.
+        start = .now()
     }
+
+    /// By when a connection must be there.
+    var connectEnd: NIODeadline? { headTime.map { start + $0 } }
 }
 
 extension HTTPRequest.Method {

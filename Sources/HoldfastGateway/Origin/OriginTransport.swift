@@ -21,12 +21,16 @@ public final class OriginTransport: Transport {
         public var messageLimits = MessageLimits()
         /// For a connection. 10 s
         public var connectTimeout = Duration.seconds(10)
+        /// For the origin to take more of a request's content. 60 s
+        public var sendTimeout = Duration.seconds(60)
         /// From the last octet sent to the first of an answer. 60 s
         public var firstByteTimeout = Duration.seconds(60)
         /// Between octets of an answer that are waited for. 60 s
         public var readTimeout = Duration.seconds(60)
         /// How long a connection is kept without a request. 30 s
         public var idleTimeout = Duration.seconds(30)
+        /// How long a connection is looked at whose origin said that it closes it.
+        var closingTimeout = Duration.seconds(1)
         /// Connections kept for each origin; one more is closed after its exchange. 64
         public var maximumIdleConnections = 64
         /// A PEM file of the certificates that are trusted in place of the system's.
@@ -89,7 +93,7 @@ public final class OriginTransport: Transport {
         let endpoint = message.endpoint
         let (tls, configuration, pool) = (tls, configuration, pool)
         return ClientBootstrap(group: eventLoop)
-            .connectTimeout(min(configuration.connectTimeout.timeAmount, message.timeLeft))
+            .connectTimeout(min(configuration.connectTimeout.timeAmount, message.timeToConnect))
             .channelOption(.autoRead, value: false)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
@@ -141,9 +145,8 @@ extension OriginTransport: CallbackTransport {
 }
 
 extension OriginRequest {
-    /// How long the head of its answer may still take.
-    fileprivate var timeLeft: TimeAmount {
-        headEnd.map { max($0 - .now(), .milliseconds(1)) } ?? .nanoseconds(.max)
+    fileprivate var timeToConnect: TimeAmount {
+        connectEnd.map { max($0 - .now(), .milliseconds(1)) } ?? .nanoseconds(.max)
     }
 }
 
@@ -165,8 +168,13 @@ struct OriginFailure: Error {
 }
 
 extension TransportError {
-    fileprivate init(connecting endpoint: OriginEndpoint, _ error: any Error) {
+    init(connecting endpoint: OriginEndpoint, _ error: any Error) {
         switch error {
+        case _ where Self.isDescriptorShortage(error):
+            let message =
+                "No descriptor is left for a connection to '\(endpoint)'. Raise the limit of open files "
+                + "(ulimit -n, LimitNOFILE), or lower 'limits.connections'."
+            self.init(code: .outOfDescriptors, message: message, cause: error)
         case let error as NIOConnectionError where error.connectionErrors.isEmpty:
             self.init(code: .nameResolution, message: "The name in '\(endpoint)' does not resolve.", cause: error)
         case ChannelError.connectTimeout:
@@ -181,5 +189,11 @@ extension TransportError {
         default:
             self.init(code: .connect, message: "'\(endpoint)' could not be connected to.", cause: error)
         }
+    }
+
+    private static func isDescriptorShortage(_ error: any Error) -> Bool {
+        guard let error = error as? NIOConnectionError else { return DescriptorShortage.isCause(of: error) }
+        if error.connectionErrors.isEmpty { return DescriptorShortage.isPresent }
+        return error.connectionErrors.contains { DescriptorShortage.isCause(of: $0.error) }
     }
 }

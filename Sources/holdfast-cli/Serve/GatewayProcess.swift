@@ -54,9 +54,11 @@ struct GatewayProcess: Sendable {
         guard secret.count >= 16 else {
             throw CommandFailure("The store's secret cannot be read. Look at the store with 'cache-dump stats'.")
         }
-        var transportConfiguration = OriginTransport.Configuration()
-        transportConfiguration.routes = settings.gateway.routes
-        let transport = try OriginTransport(configuration: transportConfiguration, group: group, logger: logger)
+        let transport = try OriginTransport(
+            configuration: OriginTransport.Configuration(settings.file, routes: settings.gateway.routes),
+            group: group,
+            logger: logger
+        )
         let engine = CacheEngine(
             store: store.responses,
             transport: transport,

@@ -34,6 +34,7 @@ extension OriginTransport.Configuration {
         var configuration = Self()
         configuration.connectTimeout = patience
         configuration.firstByteTimeout = patience
+        configuration.sendTimeout = patience
         configuration.readTimeout = patience
         configuration.idleTimeout = patience
         return configuration

@@ -82,7 +82,7 @@ final class RawOrigin: Sendable {
     private let tls: NIOSSLContext?
     private let respond: (@Sendable (Request) -> Step)?
 
-    private init(_ steps: [Step], tls: NIOSSLContext?, respond: (@Sendable (Request) -> Step)?) {
+    private init(_ steps: [Step], tls: NIOSSLContext?, respond: (@Sendable (Request) -> Step)? = nil) {
         self.tls = tls
         self.respond = respond
         state = Mutex(State(steps: steps))
@@ -229,6 +229,14 @@ struct RawOriginWriter: Sendable {
     func write(_ text: String) async throws { try await write(Array(text.utf8)) }
 
     func close() async { try? await channel.close() }
+
+    /// The connection's descriptor, for as long as the connection is open.
+    func descriptor() async throws -> NIOBSDSocket.Handle {
+        try await channel.eventLoop.submit { [channel] in
+            let core = channel._channelCore as? any NIOTransportAccessibleChannelCore<NIOBSDSocket.Handle>
+            return try core?.withUnsafeTransport { $0 } ?? -1
+        }.get()
+    }
 }
 
 private final class RawOriginHandler: ChannelInboundHandler {

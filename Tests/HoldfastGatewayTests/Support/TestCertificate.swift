@@ -1,3 +1,4 @@
+import Foundation
 import NIOSSL
 
 /// A certificate for `localhost` and 127.0.0.1, valid from 2020 to 2120, that nobody trusts who was not told to.
@@ -34,5 +35,14 @@ enum TestCertificate {
                 privateKey: .privateKey(key)
             )
         )
+    }
+
+    /// - Parameter body: gets the path of a file with the certificate, for those who are to trust
+    /// it.
+    static func withTrustRoots<Value>(_ body: (String) async throws -> Value) async throws -> Value {
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).pem")
+        try Data(certificate.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        return try await body(file.path)
     }
 }

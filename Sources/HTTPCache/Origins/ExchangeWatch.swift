@@ -1,0 +1,97 @@
+import NIOCore
+import Synchronization
+
+/// Keeps the times of one exchange for a transport that keeps none: see ``OriginWait``.
+///
+/// It sees the content go: what the transport asks for more, took what it had. It does not see a
+/// response begin before its head is there.
+final class ExchangeWatch: Sendable {
+    private struct State {
+        var wait: OriginWait
+        /// `nil` before it begins, and when it is over.
+        var expire: (@Sendable () -> Void)?
+        /// What ``Deadlines`` calls the time that runs.
+        var deadline: UInt64?
+        var isExpired = false
+    }
+
+    private let state: Mutex<State>
+    private let deadlines: Deadlines
+    private let limit: Duration
+
+    /// Bytes of content in memory up to which it is sent in one piece, in the time for the head.
+    private static let shortContent = 1 << 20
+
+    /// - Parameter limit: for each of the origin's turns.
+    init(_ request: TransportRequest, _ limit: Duration, _ deadlines: Deadlines) {
+        state = Mutex(State(wait: OriginWait(hasContent: request.body.map(Self.isSentInPieces) ?? false)))
+        self.deadlines = deadlines
+        self.limit = limit
+    }
+
+    /// The request, as the transport may have it.
+    func watched(_ request: TransportRequest) -> TransportRequest {
+        guard let content = request.body, Self.isSentInPieces(content) else { return request }
+        var request = request
+        request.body = BodyStream(length: content.length) {
+            let next = Self.pieces(of: content)
+            return {
+                self.note { $0.take() }
+                guard let piece = try await next() else {
+                    self.note { $0.endContent() }
+                    return nil
+                }
+                self.note { $0.handOver() }
+                return piece
+            }
+        }
+        return request
+    }
+
+    private static func isSentInPieces(_ content: BodyStream) -> Bool {
+        content.whole.map { $0.readableBytes > shortContent } ?? true
+    }
+
+    private static func pieces(of content: BodyStream) -> () async throws -> ByteBuffer? {
+        guard var rest = content.whole else {
+            var chunks = content.makeAsyncIterator()
+            return { try await chunks.next() }
+        }
+        return { rest.readableBytes == 0 ? nil : rest.readSlice(length: min(rest.readableBytes, 128 << 10)) }
+    }
+
+    /// The request is on its way.
+    ///
+    /// - Parameter expire: called, under no lock of this one, when the origin takes longer.
+    func begin(_ expire: @escaping @Sendable () -> Void) {
+        state.withLock { state in
+            state.expire = expire
+            if let running = state.wait.running { apply(.begin(running), &state) }
+        }
+    }
+
+    /// The response's head has come, or will not.
+    ///
+    /// - Returns: whether it was in time.
+    func end() -> Bool {
+        state.withLock { state in
+            apply(.stop, &state)
+            state.expire = nil
+            return !state.isExpired
+        }
+    }
+
+    private func note(_ event: (inout OriginWait) -> OriginWait.Change) {
+        state.withLock { state in
+            let change = event(&state.wait)
+            apply(change, &state)
+        }
+    }
+
+    private func apply(_ change: OriginWait.Change, _ state: inout State) {
+        if change == .none { return }
+        if let deadline = state.deadline.take(), !deadlines.end(deadline) { state.isExpired = true }
+        guard case .begin = change, !state.isExpired, let expire = state.expire else { return }
+        state.deadline = deadlines.begin(limit, expire)
+    }
+}

@@ -1,0 +1,29 @@
+import NIOCore
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The process or the machine has as many open files as it may have.
+package enum DescriptorShortage {
+    /// Whether a system call failed for it.
+    package static func isCause(of error: any Error) -> Bool {
+        guard let error = error as? IOError else { return false }
+        return error.errnoCode == EMFILE || error.errnoCode == ENFILE
+    }
+
+    /// Whether there is none left in this moment. A resolver that cannot open a socket says that it
+    /// found no name.
+    package static var isPresent: Bool {
+        let descriptor = dup(STDERR_FILENO)
+        guard descriptor < 0 else {
+            close(descriptor)
+            return false
+        }
+        return errno == EMFILE || errno == ENFILE
+    }
+}

@@ -1,0 +1,281 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import HoldfastTesting
+import NIOCore
+import NIOSSL
+import Synchronization
+import Testing
+
+@testable import HoldfastGateway
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// ATTACKS 63: a response behind which bytes stand is not stored, and its connection takes no other
+/// request.
+@Suite("Bytes behind a response")
+struct BytesBehindTests {
+    /// How a response is framed, and what the cache would do with it.
+    enum Kind: String, CaseIterable {
+        case length, chunked, noContent, closing
+        case relayed, unstorableChunks
+        /// Both are about a response that is stored already.
+        case head, notModified
+
+        var isAboutStored: Bool { self == .head || self == .notModified }
+
+        /// The response in two pieces.
+        var pieces: (String, String) {
+            let stored = "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n"
+            let unstored = "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\n"
+            let chunks = "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n"
+            return switch self {
+            case .length: (stored + "Content-Length: 3\r\n\r\na", "bc")
+            case .chunked: (stored + chunks, "2\r\nbc\r\n0\r\n\r\n")
+            case .noContent: ("HTTP/1.1 204 No Content\r\n", "Cache-Control: max-age=60\r\n\r\n")
+            case .closing: (stored + "Connection: close\r\nContent-Length: 3\r\n\r\na", "bc")
+            case .relayed: (unstored + "Content-Length: 3\r\n\r\na", "bc")
+            case .unstorableChunks: (unstored + chunks, "2\r\nbc\r\n0\r\n\r\n")
+            case .head: ("HTTP/1.1 200 OK\r\n", "Cache-Control: max-age=60\r\nETag: \"1\"\r\nX-Turn: 2\r\n\r\n")
+            case .notModified: ("HTTP/1.1 304 Not Modified\r\n", "ETag: \"1\"\r\nX-Turn: 2\r\n\r\n")
+            }
+        }
+    }
+
+    /// How the bytes behind it arrive.
+    enum Arrival: String, CaseIterable {
+        case withAll, withLast, right, later, wholeResponseLater
+
+        var bytes: String {
+            self == .wholeResponseLater
+                ? "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 4\r\n\r\nevil" : "evil"
+        }
+        /// It comes when the client has its response.
+        var isLate: Bool { self == .later || self == .wholeResponseLater }
+        /// It comes together with the response's end.
+        var isKnownAtOnce: Bool { self == .withAll || self == .withLast }
+    }
+
+    struct Case: CustomTestStringConvertible {
+        let kind: Kind
+        let arrival: Arrival
+        let clients: Int
+        var isSecure = false
+        var testDescription: String { "\(kind), \(arrival), \(clients) clients\(isSecure ? ", TLS" : "")" }
+
+        static var all: [Case] {
+            var all: [Case] = []
+            for kind in Kind.allCases {
+                for arrival in Arrival.allCases {
+                    all.append(Case(kind: kind, arrival: arrival, clients: 1))
+                    // Of many HEADs each is looked at for the next: only the last is known to have
+                    // bytes behind it.
+                    if kind == .head, arrival.isLate { continue }
+                    all.append(Case(kind: kind, arrival: arrival, clients: 30))
+                }
+            }
+            for arrival in Arrival.allCases {
+                all.append(Case(kind: .length, arrival: arrival, clients: 1, isSecure: true))
+            }
+            return all
+        }
+
+        /// Writes the response, and the bytes behind it.
+        ///
+        /// - Parameter written: counts when all is written, or cannot be.
+        func step(_ gate: Gate, _ written: Counter) -> RawOrigin.Step {
+            let (first, last) = kind.pieces
+            let (arrival, bytes) = (arrival, arrival.bytes)
+            return .stream { writer in
+                defer { written.add(1) }
+                switch arrival {
+                case .withAll:
+                    try await writer.write(first + last + bytes)
+                case .withLast:
+                    try await writer.write(first)
+                    try await writer.write(last + bytes)
+                case .right:
+                    try await writer.write(first + last)
+                    try await writer.write(bytes)
+                case .later, .wholeResponseLater:
+                    try await writer.write(first + last)
+                    try await gate.wait()
+                    try await writer.write(bytes)
+                }
+            }
+        }
+    }
+
+    /// Mutants: bytes that are dropped; a response that is stored all the same; one that stays
+    /// stored.
+    @Test(arguments: Case.all)
+    func storesNothingThatHasBytesBehindIt(_ sample: Case) async throws {
+        let gate = Gate()
+        let isLying = Atomic(false)
+        let (lies, written) = (Counter(), Counter())
+        let target = "/lie"
+        try await RawOrigin.with(
+            tls: sample.isSecure ? TestCertificate.serverContext() : nil,
+            respond: { request in
+                guard request.line.contains(" \(target) ") else { return .ok("next", fields: Self.cacheable) }
+                guard isLying.load(ordering: .relaxed) else { return .ok("true", fields: Self.cacheable) }
+                lies.add(1)
+                return sample.step(gate, written)
+            }
+        ) { origin in
+            try await Self.withGateway(origin) { gateway in
+                if sample.kind.isAboutStored {
+                    _ = try await gateway.get(target)
+                    gateway.clock.advance(by: .seconds(61))
+                }
+                isLying.store(true, ordering: .relaxed)
+                let method = sample.kind == .head ? "HEAD" : "GET"
+                try await Self.all(sample.clients) { _ in
+                    let response = try await gateway.send("\(method) \(target) HTTP/1.1\r\nHost: g\r\n\r\n")
+                    #expect(!response.text.contains("evil"))
+                    #expect(response.status == (sample.kind == .noContent ? 204 : 200))
+                }
+                if sample.arrival.isKnownAtOnce { #expect(Self.isClean(gateway, sample)) }
+                isLying.store(false, ordering: .relaxed)
+                gate.open()
+                // They stand in the gateway's sockets then.
+                try await Self.until { written.value == lies.value }
+
+                try await Self.all(sample.clients) { number in
+                    let next = try await gateway.get("/next/\(number)")
+                    #expect(next.text == "next")
+                }
+                try await Self.until { Self.isClean(gateway, sample) }
+                let last = try await gateway.get(target)
+                #expect(last.text == "true")
+                for number in 0..<sample.clients {
+                    let stored = try await gateway.get("/next/\(number)")
+                    #expect(stored.text == "next")
+                }
+            }
+        }
+    }
+
+    /// The bytes stand in the socket, and the event loop has not polled since: only a look at the
+    /// socket tells.
+    ///
+    /// Mutant: a connection that is used without a look.
+    @Test(arguments: [false, true])
+    func looksAtAKeptConnectionBeforeItsNextRequest(isClosed: Bool) async throws {
+        let descriptor = Mutex<NIOBSDSocket.Handle>(-1)
+        let gate = Gate()
+        let first = RawOrigin.Step.stream { writer in
+            let handle = try await writer.descriptor()
+            descriptor.withLock { $0 = handle }
+            try await writer.write("HTTP/1.1 200 OK\r\n\(Self.cacheable)Content-Length: 1\r\n\r\na")
+            try await gate.wait()
+        }
+        try await RawOrigin.with([first, .ok("next")]) { origin in
+            try await Self.withGateway(origin) { gateway in
+                _ = try await gateway.get("/a")
+                let transport = gateway.transport
+                let endpoint = OriginEndpoint(isSecure: false, host: "127.0.0.1", port: UInt16(origin.port))
+                var kept: OriginConnection?
+                try await Self.until {
+                    kept = transport.pool.take(endpoint, near: nil)
+                    return kept != nil
+                }
+                let connection = try #require(kept)
+                let evil = Arrival.wholeResponseLater.bytes
+                let response = try await connection.eventLoop.flatSubmit {
+                    let promise = connection.eventLoop.makePromise(of: TransportResponse.self)
+                    let handle = descriptor.withLock { $0 }
+                    if isClosed {
+                        _ = shutdown(handle, Int32(SHUT_RDWR))
+                    } else {
+                        _ = evil.withCString { send(handle, $0, evil.utf8.count, 0) }
+                    }
+                    _ = transport.pool.keep(connection, endpoint)
+                    let head = HTTPRequest(method: .get, scheme: "http", authority: origin.authority, path: "/b")
+                    let call = transport.begin(TransportRequest(head: head)) { result in
+                        promise.completeWith(
+                            result.map { answer in
+                                guard case .response(let response) = answer else { fatalError("It is not relayed.") }
+                                return response
+                            }
+                        )
+                    }
+                    if call == nil { promise.fail(CancellationError()) }
+                    return promise.futureResult
+                }.get()
+                let content = try await response.body.collect(upTo: 100)
+                #expect(String(buffer: content) == "next")
+                #expect(origin.connectionCount == 2)
+                if !isClosed { try await Self.until { gateway.store.all.isEmpty } }
+                gate.open()
+            }
+        }
+    }
+
+    /// A server that closes an idle connection may say so with a 408: that is no lie about the
+    /// response before it.
+    @Test func keepsWhatCameBeforeAFarewell() async throws {
+        let gate = Gate()
+        let first = RawOrigin.Step.stream { writer in
+            try await writer.write("HTTP/1.1 200 OK\r\n\(Self.cacheable)Content-Length: 4\r\n\r\nkept")
+            try await gate.wait()
+            try await writer.write("HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+        }
+        try await RawOrigin.with([first, .ok("next")]) { origin in
+            try await Self.withGateway(origin) { gateway in
+                _ = try await gateway.get("/a")
+                gate.open()
+                await origin.connectionCloses()
+                let next = try await gateway.get("/b")
+                #expect(next.text == "next")
+                let kept = try await gateway.get("/a")
+                #expect(kept.text == "kept")
+                #expect(origin.requests.count == 2)
+            }
+        }
+    }
+
+    private static let cacheable = "Cache-Control: max-age=60\r\nETag: \"1\"\r\nX-Turn: 1\r\n"
+
+    private static func withGateway(_ origin: RawOrigin, _ body: (RunningGateway) async throws -> Void) async throws {
+        try await TestCertificate.withTrustRoots { roots in
+            try await RunningGateway.with(
+                origin: origin.url,
+                configureTransport: { configuration in
+                    configuration.trustRootsFile = roots
+                    configuration.closingTimeout = .seconds(60)
+                },
+                body
+            )
+        }
+    }
+
+    /// Whether nothing is in the store that a lie brought.
+    private static func isClean(_ gateway: RunningGateway, _ sample: Case) -> Bool {
+        gateway.store.all.filter { $0.key.components.target.uri.hasSuffix("/lie") }.allSatisfy { stored in
+            let isFormer = stored.head.fields[Self.turn] == "1" && stored.bodyLength == 4
+            return sample.kind.isAboutStored && stored.bodyLength == 4 && (isFormer || stored.head.isInvalidated)
+        }
+    }
+
+    private static let turn = HTTPField.Name("X-Turn") ?? .age
+
+    private static func all(_ count: Int, _ body: @escaping @Sendable (Int) async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<count { group.addTask { try await body(number) } }
+            try await group.waitForAll()
+        }
+    }
+
+    /// Waits for what another task does, and not for ever.
+    private static func until(_ condition: () -> Bool) async throws {
+        for _ in 0..<2_000_000 where !condition() { await Task.yield() }
+        try #require(condition())
+    }
+}
