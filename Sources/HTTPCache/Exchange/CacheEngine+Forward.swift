@@ -12,9 +12,10 @@ extension CacheEngine {
         let response: TransportResponse
         do {
             let origin = Origin(target)
-            try await enter(origin, within: prepared.hardTimeout(options))
-            defer { origins.leave(origin) }
-            response = try await send(prepared.sending(), to: origin, for: prepared, isProbed: false)
+            let sending = try await prepared.sending().withContentBegun(for: request.client)
+            try await enter(origin, request.client, within: prepared.hardTimeout(options))
+            defer { origins.leave(origin, request.client) }
+            response = try await send(sending, to: origin, for: prepared, isProbed: false)
         } catch let overload as OriginRegistry.Overload {
             throw ExchangeError.overloaded(request, overload, options)
         } catch {

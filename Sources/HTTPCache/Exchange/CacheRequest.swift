@@ -56,6 +56,8 @@ public struct CacheRequest: Sendable {
     package var ignoresStored = false
     /// Where its exchange runs.
     package var place = ExchangePlace.system
+    /// On whose behalf it is made, so that no client takes every place at an origin.
+    package var client = RequestClient.none
     /// It looks for the return of an origin that counts as away.
     package var isProbe = false
     /// What few requests have; see ``rare``.

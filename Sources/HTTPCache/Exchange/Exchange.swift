@@ -103,14 +103,24 @@ struct Exchange {
         guard !request.isProbe else { return nil }
         let origin = Origin(prepared.target)
         let recent = engine.throttle.recent(key, at: now)
-        let isAway = prepared.usesBreaker && engine.origins.isAway(origin)
-        switch machine.insteadOfAsking(recent, isAway: isAway) {
+        let verdict = verdict(of: origin)
+        switch machine.insteadOfAsking(recent, isAway: verdict != .reachable) {
         case .ask: return nil
         case .serve(let serve, _): return serve
-        case .refuse(let refusal):
-            if engine.origins.admits(origin) { return nil }
+        case .refuse(var refusal):
+            if engine.origins.admits(origin, prepared.asked, at: now) { return nil }
+            if verdict == .failing {
+                refusal.message =
+                    "'\(request.redactedTarget)' failed again and again of late and was not asked for again; "
+                    + "the next try comes within \(FailingTargets.longestPause)."
+            }
             throw refusal
         }
+    }
+
+    /// What the breaker says of this request; where it does not count, nothing speaks against asking.
+    private func verdict(of origin: Origin) -> Breaker.Verdict {
+        prepared.usesBreaker ? engine.origins.verdict(origin, { prepared.asked }, at: now) : .reachable
     }
 
     /// Renews a stored response that was served, without anybody waiting for it.
@@ -121,13 +131,13 @@ struct Exchange {
         let isDue = machine.isRefreshed(
             serve,
             recent: engine.throttle.recent(key, at: now),
-            isAway: prepared.usesBreaker && engine.origins.isAway(origin),
+            isAway: verdict(of: origin) != .reachable,
             isReplayable: request.isReplayable
         )
         // The mode may have changed meanwhile; an origin that is busy is left alone.
-        guard isDue, engine.mode != .offline, engine.origins.enterIfFree(origin) else { return }
+        guard isDue, engine.mode != .offline, engine.origins.enterIfFree(origin, request.client) else { return }
         guard let fill = engine.fills.admitInBackground(key, fence: fence, rules: prepared.rulesIdentity) else {
-            return engine.origins.leave(origin)
+            return engine.origins.leave(origin, request.client)
         }
         let (presented, fetch) = machine.refresh(of: stored)
         let fetcher = Fetcher(

@@ -16,13 +16,14 @@ struct ExchangeExplaining {
         now = exchange.now
         let (engine, key) = (exchange.engine, exchange.key)
         let origin = Origin(key.components.target)
+        let (prepared, now) = (exchange.prepared, exchange.now)
         foresight = Foresight(
-            prepared: exchange.prepared,
+            prepared: prepared,
             eagerRefresh: engine.options.eagerRefresh,
             candidates: exchange.request.ignoresStored ? [] : found,
             recentFailure: { engine.throttle.peek(key, at: $0)?.failure },
-            isAway: exchange.prepared.usesBreaker && engine.origins.isAway(origin),
-            isAdmitted: engine.origins.wouldAdmit(origin)
+            isAway: prepared.usesBreaker && engine.origins.verdict(origin, { prepared.asked }, at: now) != .reachable,
+            isAdmitted: engine.origins.wouldAdmit(origin, prepared.asked, at: now)
         )
     }
 

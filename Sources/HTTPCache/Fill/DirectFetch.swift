@@ -93,7 +93,7 @@ package final class DirectFetch: Sendable {
     /// - Returns: when.
     @discardableResult
     private func answered(_ status: HTTPResponse.Status) -> Timestamp {
-        engine.noteAnswer(of: origin)
+        engine.noteAnswer(of: origin, to: prepared)
         let responseTime = engine.clock.now()
         engine.throttle.note(status, key, at: responseTime)
         return responseTime
@@ -104,7 +104,7 @@ package final class DirectFetch: Sendable {
     /// - Returns: whether its caller is still there for it.
     private func endUnstored(_ status: HTTPResponse.Status) -> Bool {
         engine.fills.end(fill, key, changedNothing: true)
-        engine.origins.leave(origin)
+        engine.origins.leave(origin, prepared.request.client)
         return fill.release(status) && !isOver.exchange(true, ordering: .relaxed)
     }
 
@@ -193,11 +193,13 @@ extension CacheEngine {
             prepared.method == .get, prepared.request.isCollapsible, !prepared.request.isProbe
         else { return nil }
         let origin = Origin(prepared.target)
-        guard !prepared.mayOnlyUseStored(mode: prepared.mode), !origins.isAway(origin), origins.enterIfFree(origin)
+        let client = prepared.request.client
+        guard !prepared.mayOnlyUseStored(mode: prepared.mode),
+            origins.enterIfReachable(origin, client, { prepared.asked }, at: { clock.now() })
         else { return nil }
         let rules = prepared.rulesIdentity
         guard let fill = fills.leadAtOnce(key, seen: start.endedFills, fence: start.fence, rules: rules) else {
-            origins.leave(origin)
+            origins.leave(origin, client)
             return nil
         }
         let direct = DirectFetch(self, prepared, key, clock.now(), fill, origin, completion)

@@ -58,10 +58,10 @@ struct Fetcher: Sendable {
         let origin = origin
         do {
             if case .nothing = beginning {
-                try await engine.enter(origin, within: prepared.hardTimeout(engine.options))
+                try await engine.enter(origin, request.client, within: prepared.hardTimeout(engine.options))
             }
             // What is told next may come from this fetch; its place is free when all of it is stored.
-            defer { engine.origins.leave(origin) }
+            defer { engine.origins.leave(origin, request.client) }
             switch beginning {
             case .nothing, .entered: try await fetch(fill, origin)
             case .answered(let answer): try await take(answer, fill, origin)

@@ -29,7 +29,7 @@ extension CacheEngine {
                     span.attributes["http.response.status_code"] = response.head.status.code
                     return response
                 } : redactingErrors(request, for: prepared, by: fill)
-            noteAnswer(of: origin)
+            noteAnswer(of: origin, to: prepared)
             return response
         } catch {
             if !Task.isCancelled || error.isSilence { note(error, of: origin, for: prepared, isProbed: isProbed) }
@@ -37,8 +37,12 @@ extension CacheEngine {
         }
     }
 
-    func noteAnswer(of origin: Origin) {
-        guard origins.answered(origin) else { return }
+    func noteAnswer(of origin: Origin, to prepared: PreparedRequest) {
+        guard origins.answered(origin, { prepared.asked }, at: { clock.now() }) else { return }
+        answersAgain(origin)
+    }
+
+    private func answersAgain(_ origin: Origin) {
         health.answersAgain(origin)
         logger.notice("Origin answers again", metadata: ["origin": "\(origin)"])
     }
@@ -47,9 +51,27 @@ extension CacheEngine {
     ///
     /// - Parameter isProbed: see ``send(_:to:for:isProbed:by:)``.
     func note(_ error: any Error, of origin: Origin, for prepared: PreparedRequest, isProbed: Bool) {
-        guard prepared.usesBreaker else { return }
-        // As it came: its rules are applied to it again.
-        note(error, of: origin, probe: isProbed ? prepared.presented : nil)
+        guard prepared.usesBreaker, let code = (error as? TransportError)?.code,
+            let failure = Breaker.Failure(code)
+        else { return }
+        let isOpening = origins.failed(
+            origin,
+            prepared.asked,
+            failure,
+            // As it came: its rules are applied to it again.
+            probe: isProbed ? prepared.presented : nil,
+            at: clock.now()
+        ) {
+            Task { [weak self] in await Self.probe(origin) { self } }
+        }
+        if isOpening { becameUnreachable(origin, code) }
+    }
+
+    private func becameUnreachable(_ origin: Origin, _ code: TransportError.Code? = nil) {
+        health.wentAway(origin)
+        var metadata: Logger.Metadata = ["origin": "\(origin)"]
+        if let code { metadata["error.code"] = "\(code)" }
+        logger.notice("Origin cannot be reached; what is stored answers until it can", metadata: metadata)
     }
 
     /// What is thrown names no secrets: within the span already, because that records it.
@@ -68,13 +90,13 @@ extension CacheEngine {
     /// Takes a place among the origin's requests under way, waiting for one no longer than a response's head may take.
     ///
     /// - Throws: ``OriginRegistry/Overload``, `CancellationError`.
-    func enter(_ origin: Origin, within limit: Duration?) async throws {
-        if origins.enterIfFree(origin) { return }
-        guard let limit else { return try await origins.enter(origin) }
+    func enter(_ origin: Origin, _ client: RequestClient, within limit: Duration?) async throws {
+        if origins.enterIfFree(origin, client) { return }
+        guard let limit else { return try await origins.enter(origin, client) }
         let (origins, sleeper) = (origins, sleeper)
         try await withThrowingTaskGroup(of: Bool.self) { group in
             group.addTask {
-                try await origins.enter(origin)
+                try await origins.enter(origin, client)
                 return true
             }
             group.addTask {
@@ -130,21 +152,6 @@ extension CacheEngine {
         return try sent.get()
     }
 
-    private func note(_ error: any Error, of origin: Origin, probe: CacheRequest?) {
-        guard let code = (error as? TransportError)?.code, code.isUnreachable else { return }
-        let isConclusive = [.connect, .connectTimeout, .nameResolution, .tls].contains(code)
-        let isOpening = origins.failed(origin, isConclusive: isConclusive, probe: probe) {
-            Task { [weak self] in await Self.probe(origin) { self } }
-        }
-        if isOpening {
-            health.wentAway(origin)
-            logger.notice(
-                "Origin cannot be reached; what is stored answers until it can",
-                metadata: ["origin": "\(origin)", "error.code": "\(code)"]
-            )
-        }
-    }
-
     /// Looks for an origin's return, ever more rarely, until anybody has an answer of it.
     ///
     /// The engine is held only while a probe is under way, so that one that was let go of ends.
@@ -161,15 +168,12 @@ extension CacheEngine {
         origins.nextProbe(origin, jitter: jitter())
     }
 
-    /// Asks once for what failed last, so that the answer renews what is stored; where that was no GET, for the head of `/`.
+    /// Asks once: for what failed last where no connection came about, so that the response renews what is stored; else for the head of something else.
     private func probe(_ origin: Origin) async {
         // Offline no socket is opened, not even to look; in the other modes the breaker counts for nobody.
-        guard mode == .automatic, origins.isAway(origin) else { return }
-        var request =
-            origins.probe(origin)
-            ?? CacheRequest(
-                head: HTTPRequest(method: .head, scheme: origin.scheme, authority: origin.authority, path: "/")
-            )
+        guard mode == .automatic, var request = origins.probe(origin, among: probeRequests(of: origin)) else {
+            return
+        }
         request.preference = .networkOnly
         request.isProbe = true
         // Its body, where it is stored, is stored without a reader.
@@ -177,9 +181,45 @@ extension CacheEngine {
             _ = try await respond(to: request)
         } catch let error as ExchangeError where (error.cause as? TransportError)?.code == .invalidRequest {
             // No way leads there any more, so nobody waits for its return.
-            if origins.answered(origin) { health.answersAgain(origin) }
+            if origins.forget(origin) { health.answersAgain(origin) }
         } catch {}
-        if origins.isAway(origin) { origins.probeFailed(origin) }
+        if origins.probeFailed(origin, at: clock.now()) { becameUnreachable(origin) }
+    }
+
+    /// Requests that any origin can answer, if only with 404: of two, because one of them may be the target that fails.
+    private func probeRequests(of origin: Origin) -> [(request: CacheRequest, target: Int)] {
+        ["/", "/robots.txt"].compactMap { path in
+            let request = CacheRequest(
+                head: HTTPRequest(method: .head, scheme: origin.scheme, authority: origin.authority, path: path)
+            )
+            return prepare(request).map { (request, $0.asked.target) }
+        }
+    }
+}
+
+extension PreparedRequest {
+    /// The request as a breaker tells it from others.
+    var asked: AskedTarget {
+        var hasher = Hasher()
+        hasher.combine(target)
+        let name = hasher.finalize()
+        hasher = Hasher()
+        hasher.combine(name)
+        hasher.combine(method)
+        hasher.combine(presented.head.headerFields)
+        if request.isContentKeyed { hasher.combine(key) }
+        return AskedTarget(target: name, request: hasher.finalize())
+    }
+}
+
+extension Breaker.Failure {
+    /// How a request failed that ended so; `nil` where the origin has no part in it: a failure of this system's own must never count.
+    fileprivate init?(_ code: TransportError.Code) {
+        switch code {
+        case .connect, .connectTimeout, .nameResolution, .tls: self = .connection
+        case .timeout, .connectionClosed: self = .response
+        default: return nil
+        }
     }
 }
 

@@ -1,23 +1,20 @@
 import HTTPCacheSemantics
-import NIOCore
 import Synchronization
 
-/// What is known of the origins that are asked or away: their breakers, and how many requests are under way to each.
+/// What is known of the origins that are asked or unreachable: their breakers, and how many requests are under way to each.
 ///
 /// An origin that answers and has no request under way is not in it, so it grows with the work at hand and no further.
 final class OriginRegistry: Sendable {
     /// A class, so that what changes with every request changes in its place.
     fileprivate final class Record {
         var breaker = Breaker()
-        var inFlight = 0
+        var places = OriginPlaces()
         var waiting: [UInt64: CheckedContinuation<Void, any Error>] = [:]
-        /// In the order in which they came; some may have left.
-        var queue = CircularBuffer<UInt64>()
-        /// What a probe asks for: the last GET that failed.
+        /// What a probe asks for where no connection came about: the last GET that failed so.
         var probe: CacheRequest?
         var probing: Task<Void, Never>?
 
-        var isIdle: Bool { breaker.isIdle && inFlight == 0 && waiting.isEmpty && probing == nil }
+        var isIdle: Bool { breaker.isIdle && places.isEmpty && probing == nil }
     }
 
     fileprivate struct State {
@@ -27,7 +24,7 @@ final class OriginRegistry: Sendable {
         var isClosed = false
     }
 
-    /// Origins that may count as away at a time; of more, the further ones are simply asked each time.
+    /// Origins whose failures are remembered at a time; of more, the further ones are simply asked each time.
     static let breakerLimit = 4096
 
     private let state: Mutex<State>
@@ -38,100 +35,139 @@ final class OriginRegistry: Sendable {
     func reconfigure(_ options: EngineOptions) {
         let admitted = state.withLock { state in
             state.options = options
-            return state.admitWaiting()
+            return state.records.values.flatMap { $0.waiters($0.places.admit(limit: options.inFlightLimit)) }
         }
         for waiter in admitted { waiter.resume() }
     }
 
     // MARK: Reachability
 
-    /// Whether the origin counts as away.
-    func isAway(_ origin: Origin) -> Bool {
+    /// Whether the origin counts as unreachable.
+    func isOpen(_ origin: Origin) -> Bool {
         state.withLock { $0.records[origin]?.breaker.isOpen ?? false }
     }
 
-    /// Whether a request that nothing stored can answer may be sent now.
-    func admits(_ origin: Origin) -> Bool {
-        state.withLock { $0.records[origin]?.breaker.admit() ?? true }
-    }
-
-    /// What ``admits(_:)`` would say, without its being said.
-    func wouldAdmit(_ origin: Origin) -> Bool {
-        state.withLock { $0.records[origin]?.breaker.wouldAdmit ?? true }
-    }
-
-    /// The origin answered.
+    /// What a request may expect.
     ///
-    /// - Returns: whether it was thought to be away.
-    func answered(_ origin: Origin) -> Bool {
-        let (wasAway, probing) = state.withLock { state -> (Bool, Task<Void, Never>?) in
-            guard let record = state.records[origin] else { return (false, nil) }
-            let wasAway = record.breaker.answered()
-            let probing = wasAway ? record.probing.take() : nil
+    /// - Parameter asked: made where anything has failed lately.
+    func verdict(_ origin: Origin, _ asked: @Sendable () -> AskedTarget, at now: Timestamp) -> Breaker.Verdict {
+        state.withLock { state in
+            guard let record = state.records[origin], !record.breaker.isIdle else { return .reachable }
+            return record.breaker.verdict(for: asked(), at: now)
+        }
+    }
+
+    /// Whether a request that nothing stored can answer may be sent now.
+    func admits(_ origin: Origin, _ asked: AskedTarget, at now: Timestamp) -> Bool {
+        state.withLock { $0.records[origin]?.breaker.admit(asked, at: now) ?? true }
+    }
+
+    /// What ``admits(_:_:at:)`` would say, without its being said.
+    func wouldAdmit(_ origin: Origin, _ asked: AskedTarget, at now: Timestamp) -> Bool {
+        state.withLock { $0.records[origin]?.breaker.wouldAdmit(asked, at: now) ?? true }
+    }
+
+    /// The origin sent a response.
+    ///
+    /// - Parameters:
+    ///   - asked: made where anything has failed lately.
+    ///   - now: likewise.
+    /// - Returns: whether it counted as unreachable.
+    func answered(_ origin: Origin, _ asked: @Sendable () -> AskedTarget, at now: @Sendable () -> Timestamp) -> Bool {
+        let (wasOpen, probing) = state.withLock { state -> (Bool, Task<Void, Never>?) in
+            guard let record = state.records[origin], !record.breaker.isIdle else { return (false, nil) }
+            let wasOpen = record.breaker.answered(asked(), at: now())
             if record.probe != nil { record.probe = nil }
+            let probing = record.probing.take()
             state.forgetIfIdle(record, origin)
-            return (wasAway, probing)
+            return (wasOpen, probing)
         }
         probing?.cancel()
-        return wasAway
+        return wasOpen
     }
 
-    /// The origin could not be reached.
+    /// A request failed.
     ///
     /// - Parameters:
     ///   - probe: what failed, where it can be sent again to look for the origin's return.
-    ///   - startProbing: called, under no lock, where the breaker opened now.
-    /// - Returns: whether it opened now.
+    ///   - startProbing: called, under no lock, where something else is to be asked for, at once or from time to time.
+    /// - Returns: whether the origin counts as unreachable now, and did not before.
     func failed(
         _ origin: Origin,
-        isConclusive: Bool,
+        _ asked: AskedTarget,
+        _ failure: Breaker.Failure,
         probe: CacheRequest?,
+        at now: Timestamp,
         startProbing: () -> Task<Void, Never>
     ) -> Bool {
-        let isOpening = state.withLock { state in
+        let action = state.withLock { state -> Breaker.Action in
             guard !state.isClosed, state.records[origin] != nil || state.records.count < Self.breakerLimit else {
-                return false
+                return .none
             }
             let record = state.record(of: origin)
-            let isOpening = record.breaker.failed(
-                isConclusive: isConclusive,
-                threshold: state.options.breaker.failureThreshold
-            )
-            if var probe {
+            if failure == .connection, var probe {
                 // Interim responses to a probe are nobody's.
                 probe.onInformational = nil
                 probe.place = .system
+                probe.client = .none
                 record.probe = probe
             }
-            return isOpening
+            return record.breaker.failed(asked, failure, state.options.breaker, at: now)
         }
-        guard isOpening else { return false }
+        guard action != .none else { return false }
         let task = startProbing()
         let isObsolete = state.withLock { state in
-            // The origin may have answered somebody in between.
-            guard !state.isClosed, state.records[origin]?.breaker.isOpen == true else { return true }
-            state.records[origin]?.probing = task
+            // The origin may have answered somebody in between, or be probed already.
+            guard !state.isClosed, let record = state.records[origin], record.probing == nil,
+                record.breaker.isProbed
+            else { return true }
+            record.probing = task
             return false
         }
         if isObsolete { task.cancel() }
-        return true
+        return action == .open
     }
 
-    /// What to wait for, and what to ask then; `nil` when the origin is back.
+    /// What to wait for, and what to ask then; `nil` when the origin is reachable.
     func nextProbe(_ origin: Origin, jitter: Double) -> Duration? {
+        state.withLock { $0.records[origin]?.breaker.backOff($0.options.breaker, jitter: jitter) }
+    }
+
+    /// What a probe asks for: the last GET for which no connection came about. Where the origin took the connection and did not answer, its
+    /// target may be to blame: then the first of some others that has not failed.
+    ///
+    /// - Parameter others: these, each with its name.
+    func probe(_ origin: Origin, among others: [(request: CacheRequest, target: Int)]) -> CacheRequest? {
         state.withLock { state in
-            guard let record = state.records[origin], record.breaker.isOpen else { return nil }
-            return record.breaker.backOff(state.options.breaker, jitter: jitter)
+            guard let record = state.records[origin], record.breaker.isProbed else { return nil }
+            if let probe = record.probe, !record.breaker.probesAnotherTarget { return probe }
+            guard !others.isEmpty else { return record.probe }
+            return
+                (others.first { !record.breaker.isFailing(target: $0.target) }
+                ?? others[record.breaker.probeCount % others.count]).request
         }
     }
 
-    /// The last GET that failed.
-    func probe(_ origin: Origin) -> CacheRequest? {
-        state.withLock { $0.records[origin]?.probe }
+    /// - Returns: whether the origin counts as unreachable now, and did not before.
+    func probeFailed(_ origin: Origin, at now: Timestamp) -> Bool {
+        state.withLock { $0.records[origin]?.breaker.probeFailed(at: now) == .open }
     }
 
-    func probeFailed(_ origin: Origin) {
-        state.withLock { $0.records[origin]?.breaker.probeFailed() }
+    /// No route leads there any more: what is remembered of its failures is forgotten.
+    ///
+    /// - Returns: whether it counted as unreachable.
+    func forget(_ origin: Origin) -> Bool {
+        let (wasOpen, probing) = state.withLock { state -> (Bool, Task<Void, Never>?) in
+            guard let record = state.records[origin] else { return (false, nil) }
+            let wasOpen = record.breaker.isOpen
+            record.breaker = Breaker()
+            record.probe = nil
+            let probing = record.probing.take()
+            state.forgetIfIdle(record, origin)
+            return (wasOpen, probing)
+        }
+        probing?.cancel()
+        return wasOpen
     }
 
     /// Ends every probe and refuses those who wait.
@@ -141,8 +177,8 @@ final class OriginRegistry: Sendable {
             let tasks = state.records.values.compactMap(\.probing)
             let waiting = state.records.values.flatMap(\.waiting.values)
             for record in state.records.values {
+                for id in record.waiting.keys { _ = record.places.giveUp(id) }
                 record.waiting = [:]
-                record.queue.removeAll()
                 record.probing = nil
             }
             return (tasks, waiting)
@@ -156,10 +192,10 @@ final class OriginRegistry: Sendable {
 
     // MARK: Requests under way
 
-    /// Takes a place among the requests under way, waiting for one where all are taken.
+    /// Takes a place among the requests under way, waiting for one where the client may have none now.
     ///
     /// - Throws: ``Overload`` when too many wait already, `CancellationError`.
-    func enter(_ origin: Origin) async throws {
+    func enter(_ origin: Origin, _ client: RequestClient) async throws {
         let id = state.withLock { state in
             defer { state.nextWaiter += 1 }
             return state.nextWaiter
@@ -168,12 +204,19 @@ final class OriginRegistry: Sendable {
             try await withCheckedThrowingContinuation { continuation in
                 let result: Result<Void, any Error>? = state.withLock { state in
                     if Task.isCancelled || state.isClosed { return .failure(CancellationError()) }
-                    if state.enter(origin) { return .success(()) }
-                    let record = state.record(of: origin)
-                    guard record.waiting.count < state.options.waitingLimit else { return .failure(Overload.full) }
-                    record.waiting[id] = continuation
-                    record.queue.append(id)
-                    return nil
+                    let (record, options) = (state.record(of: origin), state.options)
+                    switch record.places.enter(
+                        id,
+                        client,
+                        limit: options.inFlightLimit,
+                        waitingLimit: options.waitingLimit
+                    ) {
+                    case .entered: return .success(())
+                    case .full: return .failure(Overload.full)
+                    case .waits:
+                        record.waiting[id] = continuation
+                        return nil
+                    }
                 }
                 if let result { continuation.resume(with: result) }
             }
@@ -183,15 +226,33 @@ final class OriginRegistry: Sendable {
         }
     }
 
-    /// Takes a place if one is free.
-    func enterIfFree(_ origin: Origin) -> Bool {
-        state.withLock { !$0.isClosed && $0.enter(origin) }
+    /// Takes a place if one is free for the client.
+    func enterIfFree(_ origin: Origin, _ client: RequestClient) -> Bool {
+        state.withLock { state in
+            !state.isClosed && state.record(of: origin).places.enterIfFree(client, limit: state.options.inFlightLimit)
+        }
     }
 
-    /// Gives a place back, or hands it to who has waited longest.
-    func leave(_ origin: Origin) {
-        let next = state.withLock { $0.leave(origin) }
-        next?.resume()
+    /// The same for a request that nothing stored can answer, where nothing speaks against sending it.
+    func enterIfReachable(
+        _ origin: Origin,
+        _ client: RequestClient,
+        _ asked: @Sendable () -> AskedTarget,
+        at now: @Sendable () -> Timestamp
+    ) -> Bool {
+        state.withLock { state in
+            guard !state.isClosed else { return false }
+            let record = state.record(of: origin)
+            guard record.breaker.isIdle || record.breaker.verdict(for: asked(), at: now()) == .reachable else {
+                return false
+            }
+            return record.places.enterIfFree(client, limit: state.options.inFlightLimit)
+        }
+    }
+
+    /// Gives a place back, or hands it to whose turn it is.
+    func leave(_ origin: Origin, _ client: RequestClient) {
+        for waiter in state.withLock({ $0.leave(origin, client) }) { waiter.resume() }
     }
 
     /// Too many requests are under way to one origin, or wait for it.
@@ -199,6 +260,13 @@ final class OriginRegistry: Sendable {
         case full
         /// A place did not become free in time.
         case waited(Duration)
+    }
+}
+
+extension OriginRegistry.Record {
+    /// Takes out the continuations of waiters who have a place now.
+    fileprivate func waiters(_ admitted: [UInt64]) -> [CheckedContinuation<Void, any Error>] {
+        admitted.compactMap { waiting.removeValue(forKey: $0) }
     }
 }
 
@@ -210,44 +278,22 @@ extension OriginRegistry.State {
         return record
     }
 
-    fileprivate mutating func enter(_ origin: Origin) -> Bool {
-        let record = record(of: origin)
-        guard record.inFlight < options.inFlightLimit else { return false }
-        record.inFlight += 1
-        return true
-    }
-
-    fileprivate mutating func leave(_ origin: Origin) -> CheckedContinuation<Void, any Error>? {
-        guard let record = records[origin] else { return nil }
-        // Of more than there may be since the limit was lowered, this place is nobody's.
-        while record.inFlight <= options.inFlightLimit, let id = record.queue.popFirst() {
-            // The place goes from hand to hand: nobody who comes now can take it in between.
-            if let waiter = record.waiting.removeValue(forKey: id) { return waiter }
-        }
-        record.inFlight -= 1
+    fileprivate mutating func leave(
+        _ origin: Origin,
+        _ client: RequestClient
+    ) -> [CheckedContinuation<Void, any Error>] {
+        guard let record = records[origin] else { return [] }
+        // The place goes from hand to hand: nobody who comes now can take it in between.
+        let admitted = record.places.leave(client, limit: options.inFlightLimit)
+        guard admitted.isEmpty else { return record.waiters(admitted) }
         forgetIfIdle(record, origin)
-        return nil
+        return []
     }
 
-    /// Gives free places to those who have waited longest.
-    fileprivate func admitWaiting() -> [CheckedContinuation<Void, any Error>] {
-        var admitted: [CheckedContinuation<Void, any Error>] = []
-        for record in records.values where !record.waiting.isEmpty {
-            while record.inFlight < options.inFlightLimit, let id = record.queue.popFirst() {
-                guard let waiter = record.waiting.removeValue(forKey: id) else { continue }
-                record.inFlight += 1
-                admitted.append(waiter)
-            }
-        }
-        return admitted
-    }
-
-    /// Takes a waiter out who gave up; their numbers leave the queue in heaps, so that giving up stays cheap and the queue bounded.
+    /// Takes a waiter out who gave up.
     fileprivate mutating func giveUp(_ id: UInt64, _ origin: Origin) -> CheckedContinuation<Void, any Error>? {
-        guard let record = records[origin], let waiter = record.waiting.removeValue(forKey: id) else { return nil }
-        if record.queue.count > 2 * record.waiting.count + 64 {
-            record.queue = CircularBuffer(record.queue.filter { record.waiting[$0] != nil })
-        }
+        guard let record = records[origin], record.places.giveUp(id) else { return nil }
+        let waiter = record.waiting.removeValue(forKey: id)
         forgetIfIdle(record, origin)
         return waiter
     }

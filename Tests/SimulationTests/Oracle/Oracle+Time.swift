@@ -146,6 +146,9 @@ extension Oracle {
 
     // MARK: Evidence
 
+    /// A request that keeps failing is refused by itself for no longer than this. docs/decisions/0007
+    private static let longestPause: Int64 = 8000
+
     /// Somebody found the origin away, lately enough that this call may know of it.
     func sawOriginAway(_ call: Call) -> Bool {
         let host = world.resources[call.resource].host
@@ -166,7 +169,11 @@ extension Oracle {
             }
             if entry.fate == .unreachable || (isTooLate && entry.fate != .waiting), entry.resource == call.resource,
                 entry.fateTick > call.quiescentTick
-                    || call.begunAt - entry.fateAt <= world.configuration.options.failureThrottle.milliseconds
+                    || call.begunAt - entry.fateAt
+                        <= max(
+                            world.configuration.options.failureThrottle.milliseconds,
+                            Self.longestPause
+                        )
             {
                 return true
             }

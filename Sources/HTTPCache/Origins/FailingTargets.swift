@@ -1,0 +1,81 @@
+import HTTPCacheSemantics
+
+/// A request as a breaker tells it from others: what it asks for, and all that its client sent.
+package struct AskedTarget: Sendable, Hashable {
+    /// Names the target.
+    package let target: Int
+    /// Names the target together with the method and the fields.
+    package let request: Int
+
+    package init(target: Int, request: Int) {
+        self.target = target
+        self.request = request
+    }
+}
+
+/// The requests that an origin failed lately, each with a back-off of its own. Pure and bounded.
+///
+/// A request is refused that failed so often in a row, and no other: the same target asked for with other fields is sent. Else a client whose
+/// fields make an origin hang up could have any target refused to everybody.
+struct FailingTargets: Sendable, Hashable {
+    private struct Entry: Sendable, Hashable {
+        let asked: AskedTarget
+        var failures = 0
+        var failedAt: Timestamp
+        /// When it may be sent again.
+        var nextTry: Timestamp
+    }
+
+    /// Oldest failure first.
+    private var entries: [Entry] = []
+
+    /// Requests that are remembered; of more, the one whose failure is longest ago is forgotten and simply sent.
+    static let limit = 64
+    static let firstPause = Duration.seconds(1)
+    static let longestPause = Duration.seconds(8)
+    /// How long a failure is remembered.
+    static let memory = Duration.seconds(60)
+
+    var isEmpty: Bool { entries.isEmpty }
+
+    func contains(target: Int) -> Bool { entries.contains { $0.asked.target == target } }
+
+    /// Whether the request failed so often that it is not sent now.
+    func refuses(_ asked: AskedTarget, at now: Timestamp) -> Bool {
+        guard !entries.isEmpty, let entry = entries.first(where: { $0.asked == asked }) else { return false }
+        // A clock that was set back ends it too.
+        return now < entry.nextTry && now >= entry.failedAt
+    }
+
+    mutating func failed(_ asked: AskedTarget, threshold: Int, at now: Timestamp) {
+        var entry = Entry(asked: asked, failedAt: now, nextTry: now)
+        if let index = entries.firstIndex(where: { $0.asked == asked }) {
+            entry = entries.remove(at: index)
+        } else if entries.count >= Self.limit {
+            entries.removeFirst()
+        }
+        // Of those that were under way together all count as one try.
+        let isTry = now >= entry.nextTry || now < entry.failedAt
+        entry.failedAt = now
+        if isTry {
+            entry.failures += 1
+            if entry.failures >= threshold {
+                let doubled = Self.firstPause * (1 << min(entry.failures - threshold, 10))
+                entry.nextTry = now.adding(min(doubled, Self.longestPause))
+            }
+        }
+        entries.append(entry)
+    }
+
+    /// The target has answered, to whomever.
+    mutating func succeeded(_ asked: AskedTarget) {
+        if !entries.isEmpty { entries.removeAll { $0.asked.target == asked.target } }
+    }
+
+    mutating func forget(at now: Timestamp) {
+        guard let first = entries.first else { return }
+        if now < first.failedAt || now >= first.failedAt.adding(Self.memory) {
+            entries.removeAll { now < $0.failedAt || now >= $0.failedAt.adding(Self.memory) }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import NIOCore
+
+/// On whose behalf a request is made, as far as places at an origin are shared out.
+package struct RequestClient: Sendable, Hashable {
+    private let number: Int
+
+    /// Nobody in particular: a program's own requests, among which no share is kept.
+    package static let none = RequestClient(number: 0)
+
+    private init(number: Int) { self.number = number }
+
+    /// - Parameter name: tells clients apart: an address, say.
+    package init(_ name: String) {
+        var hasher = Hasher()
+        hasher.combine(name)
+        number = hasher.finalize() | 1
+    }
+}
+
+/// The requests under way to one origin and those that wait for a place: who comes next. Pure: continuations are the registry's.
+///
+/// * There are never more under way than the limit.
+/// * A client that holds a quarter of the places gets no further one while another client waits, and the last quarter of the places is
+///   never its: so one client alone leaves room for others, however slow its requests are.
+/// * Clients that wait take turns, whatever the number of their requests. docs/decisions/0025
+package struct OriginPlaces: Sendable {
+    package enum Entrance: Sendable, Hashable {
+        case entered, waits
+        /// Too many wait already.
+        case full
+    }
+
+    private var held: [RequestClient: Int] = [:]
+    private var queues: [RequestClient: CircularBuffer<UInt64>] = [:]
+    /// Clients that wait, each once, in the order of their turns.
+    private var turns = CircularBuffer<RequestClient>()
+    private var waiters: [UInt64: RequestClient] = [:]
+    /// Requests under way.
+    package private(set) var count = 0
+
+    package init() {}
+
+    package var isEmpty: Bool { count == 0 && waiters.isEmpty }
+    package var waitingCount: Int { waiters.count }
+
+    /// Places that a client holds.
+    package func count(of client: RequestClient) -> Int { held[client] ?? 0 }
+
+    // MARK: Events
+
+    /// Takes a place if the client may have one now.
+    package mutating func enterIfFree(_ client: RequestClient, limit: Int) -> Bool {
+        // Whoever waits could not have it: a place that somebody waits for goes from hand to hand.
+        guard Self.mayTake(client, holding: count(of: client), of: count, limit: limit) else { return false }
+        take(client)
+        return true
+    }
+
+    /// Takes a place or a turn.
+    ///
+    /// - Parameter id: names the waiter.
+    package mutating func enter(
+        _ id: UInt64,
+        _ client: RequestClient,
+        limit: Int,
+        waitingLimit: Int
+    ) -> Entrance {
+        if enterIfFree(client, limit: limit) { return .entered }
+        let waiting = queues[client]?.count ?? 0
+        guard Self.mayTake(client, holding: waiting, of: waiters.count, limit: waitingLimit) else { return .full }
+        waiters[id] = client
+        queues[client, default: CircularBuffer()].append(id)
+        if waiting == 0 { turns.append(client) }
+        return .waits
+    }
+
+    /// Gives a place back.
+    ///
+    /// - Returns: the waiters who have one now: at most one, unless the limit was raised.
+    package mutating func leave(_ client: RequestClient, limit: Int) -> [UInt64] {
+        count -= 1
+        if client != .none, let places = held[client] { held[client] = places > 1 ? places - 1 : nil }
+        return waiters.isEmpty ? [] : admit(limit: limit)
+    }
+
+    /// Gives free places to those whose turn it is.
+    package mutating func admit(limit: Int) -> [UInt64] {
+        var admitted: [UInt64] = []
+        while let next = nextTurn(limit: limit) {
+            let client = turns.remove(at: next)
+            guard let id = queues[client]?.popFirst() else { continue }
+            if queues[client]?.isEmpty == true { queues[client] = nil } else { turns.append(client) }
+            waiters[id] = nil
+            take(client)
+            admitted.append(id)
+        }
+        return admitted
+    }
+
+    /// Takes a waiter out who gave up.
+    ///
+    /// - Returns: whether it still waited.
+    package mutating func giveUp(_ id: UInt64) -> Bool {
+        guard let client = waiters.removeValue(forKey: id) else { return false }
+        // Those who have waited longest give up first, mostly.
+        if let index = queues[client]?.firstIndex(of: id) { queues[client]?.remove(at: index) }
+        if queues[client]?.isEmpty == true {
+            queues[client] = nil
+            if let index = turns.firstIndex(of: client) { turns.remove(at: index) }
+        }
+        return true
+    }
+
+    // MARK: Decisions
+
+    private mutating func take(_ client: RequestClient) {
+        count += 1
+        if client != .none { held[client, default: 0] += 1 }
+    }
+
+    /// The first turn that may be taken; at most a few are passed over, because few clients can hold a quarter.
+    private func nextTurn(limit: Int) -> CircularBuffer<RequestClient>.Index? {
+        guard count < limit else { return nil }
+        return turns.firstIndex { $0 == .none || count(of: $0) < Self.quarter(limit) }
+            ?? turns.firstIndex { Self.mayTake($0, holding: count(of: $0), of: count, limit: limit) }
+    }
+
+    private static func quarter(_ limit: Int) -> Int { max(1, limit / 4) }
+
+    /// Whether a client may have one more of a limited number of things.
+    private static func mayTake(_ client: RequestClient, holding: Int, of taken: Int, limit: Int) -> Bool {
+        guard taken < limit else { return false }
+        return client == .none || holding < quarter(limit) || limit - taken > limit / 4
+    }
+}

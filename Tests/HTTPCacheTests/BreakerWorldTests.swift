@@ -1,0 +1,149 @@
+import HTTPCacheSemantics
+import HoldfastTesting
+import Testing
+
+@testable import HTTPCache
+
+/// What a breaker costs honest clients where the origin is there, and the origin where it is not. docs/decisions/0007
+@Suite struct BreakerWorldTests {
+    /// Clients that ask for one thing each, and never for the same again.
+    private static func honest(_ perSecond: Double) -> BreakerWorld.Clients {
+        BreakerWorld.Clients(perSecond: perSecond) { random in
+            let number = Int(truncatingIfNeeded: random.next() >> 2) + 1000
+            return AskedTarget(target: number, request: number)
+        }
+    }
+
+    /// Runs a world under some seeds, and compares what is lost over all with one percent.
+    private static func expectOnePercent(
+        _ name: String,
+        milliseconds: Int64,
+        _ clients: [BreakerWorld.Clients],
+        _ origin: @escaping (AskedTarget, Int64, inout SeededRandom) -> BreakerWorld.Response,
+        each: (BreakerWorld, UInt64) -> Void = { _, _ in }
+    ) {
+        var (lost, answerable) = (0, 0)
+        for seed in 1...2 as ClosedRange<UInt64> {
+            var world = BreakerWorld(seed: seed, clients: clients, origin: origin)
+            world.run(milliseconds: milliseconds)
+            lost += world.lost
+            answerable += world.answerable
+            each(world, seed)
+        }
+        #expect(answerable > 0 && lost * 100 <= answerable, "\(name): lost \(lost) of \(answerable)")
+    }
+
+    /// How a bad target fails, how many there are of them, and how often others ask.
+    struct Bad: Sendable, CustomTestStringConvertible {
+        var targets: Int
+        var delay: Int64
+        var honestPerSecond: Double
+        var testDescription: String { "\(targets) bad, \(delay) ms, \(honestPerSecond)/s honest" }
+    }
+
+    static let bad: [Bad] = [1, 2, 3, 5, 1000].flatMap { targets in
+        [(1, 20.0), (1, 2), (500, 20)].map { Bad(targets: targets, delay: $0.0, honestPerSecond: $0.1) }
+    }
+
+    /// Mutant: `breaker-counts-one-target`.
+    @Test(arguments: bad) func targetsThatFailAmongHealthyOnesCostOthersNothing(_ bad: Bad) {
+        let attackers = BreakerWorld.Clients(
+            perSecond: 200,
+            target: { random in
+                // The first of them is the target that probes would ask for.
+                let number = Int(random.next() % UInt64(bad.targets)) - 1
+                return AskedTarget(target: number == -1 ? -1 : number + 1, request: number)
+            },
+            isHonest: false
+        )
+        Self.expectOnePercent(
+            bad.testDescription,
+            milliseconds: bad.honestPerSecond < 10 || bad.targets > 100 ? 300_000 : 100_000,
+            [attackers, Self.honest(bad.honestPerSecond)],
+            { asked, _, _ in
+                asked.target >= 1000 || asked.target == -2 ? .success(after: 5) : .failure(.response, after: bad.delay)
+            },
+            each: { world, seed in
+                guard bad.targets == 1 else { return }
+                // Three times, and then once in 8 seconds.
+                let asked = world.sent.count { $0.asked.target == -1 && !$0.isProbe }
+                #expect(asked <= 50, "seed \(seed): the bad target was asked for \(asked) times")
+            }
+        )
+    }
+
+    /// Requests of clients until it counts as unreachable, and what it costs then.
+    @Test(arguments: [Breaker.Failure.connection, .response], [1, 2, 1000])
+    func anOriginThatIsGoneCostsThreeRequests(_ failure: Breaker.Failure, targets: Int) {
+        for seed in 1...5 as ClosedRange<UInt64> {
+            let clients = BreakerWorld.Clients(perSecond: 200) { random in
+                let number = Int(random.next() % UInt64(targets))
+                return AskedTarget(target: number, request: number)
+            }
+            var world = BreakerWorld(seed: seed, clients: [clients]) { _, now, _ in
+                now < 5000 ? .success(after: 0) : .failure(failure, after: 0)
+            }
+            world.run(milliseconds: 5000)
+            let before = world.sent.count
+            world.run(milliseconds: 400)
+            let first = world.sent[before...]
+            let firstOfClients = first.count { !$0.isProbe }
+            #expect(firstOfClients <= 3, "seed \(seed): \(firstOfClients) requests of clients")
+            world.run(milliseconds: 59_600)
+            let rest = world.sent[before...].dropFirst(first.count)
+            // One a second while clients ask, and the probes: after half a second, 1, 2, 4, 8, 16 …
+            #expect(rest.count { !$0.isProbe } <= 60, "seed \(seed)")
+            #expect(rest.count { $0.isProbe } <= 8, "seed \(seed)")
+        }
+    }
+
+    /// An origin that is back is found within about a second where clients ask for what is not stored.
+    ///
+    /// Mutant: `breaker-tries-with-probes-only`.
+    @Test(arguments: [Breaker.Failure.connection, .response], [1000, 20_000, 120_000] as [Int64])
+    func anOriginThatIsBackIsFoundWithinASecondWhereClientsAsk(_ failure: Breaker.Failure, outage: Int64) {
+        for seed in 1...10 as ClosedRange<UInt64> {
+            var world = BreakerWorld(seed: seed, clients: [Self.honest(20)]) { _, now, _ in
+                now < outage ? .failure(failure, after: 1) : .success(after: 5)
+            }
+            world.run(milliseconds: outage)
+            world.run(milliseconds: 1500)
+            #expect(!world.breaker.isOpen, "seed \(seed): open 1.5 s after its return")
+        }
+    }
+
+    @Test(arguments: [Breaker.Failure.connection, .response])
+    func anOriginThatComesAndGoesLosesOnePercent(_ failure: Breaker.Failure) {
+        // There for a minute, gone for ten seconds.
+        Self.expectOnePercent("comes and goes", milliseconds: 700_000, [Self.honest(50)]) { _, now, _ in
+            now % 70_000 < 60_000 ? .success(after: 5) : .failure(failure, after: 1)
+        }
+    }
+
+    /// One address of two is dead: each second connection does not come about, by chance.
+    ///
+    /// Mutant: `breaker-never-doubts`.
+    @Test(arguments: [2.0, 20, 50, 400]) func connectionsOfWhichHalfComeAboutLoseOnePercent(perSecond: Double) {
+        Self.expectOnePercent(
+            "\(perSecond)/s",
+            milliseconds: Int64(15_000_000 / perSecond),
+            [Self.honest(perSecond)]
+        ) { _, _, random in
+            random.fraction() < 0.5 ? .failure(.connection, after: 1) : .success(after: 5)
+        }
+    }
+
+    /// The doubt costs a dead origin some more requests, and no more than these.
+    @Test func anOriginThatGoesAfterHavingFlickeredCostsTwentyConnections() {
+        for seed in 1...5 as ClosedRange<UInt64> {
+            var world = BreakerWorld(seed: seed, clients: [Self.honest(100)]) { _, now, random in
+                now >= 60_000 || random.fraction() < 0.5 ? .failure(.connection, after: 0) : .success(after: 0)
+            }
+            world.run(milliseconds: 60_000)
+            let before = world.sent.count
+            world.run(milliseconds: 400)
+            #expect(world.sent.count - before <= 20, "seed \(seed)")
+            #expect(world.breaker.isOpen)
+        }
+    }
+}
