@@ -16,6 +16,8 @@ public struct EngineOptions: Sendable {
     /// When an origin counts as away, and how its return is looked for.
     public var breaker = BreakerOptions()
     /// Requests under way to one origin at a time, bodies that are being stored included. More wait.
+    ///
+    /// A gateway shares them out: the last quarter is for clients that hold less than a quarter.
     public var inFlightLimit = 256
     /// Requests that wait for one origin. One more is refused with 503.
     public var waitingLimit = 4096
@@ -32,9 +34,11 @@ public struct EngineOptions: Sendable {
 
 /// When an origin counts as away, and how often its return is looked for.
 public struct BreakerOptions: Sendable, Hashable {
-    /// Failures in a row that open the breaker where the origin took a connection (it hung up, it was silent).
+    /// Different targets that fail in a row open the breaker where the origin took a connection (it hung up, it was silent). Where nothing
+    /// else has succeeded of late, each failure counts. A request that fails so often by itself is refused by itself for some seconds.
     ///
-    /// One that cannot be connected to at all (refused, no route, no name, no TLS) is away after the first.
+    /// An origin that cannot be connected to at all (refused, no route, no name, no TLS) counts as unreachable after the first failure, or after
+    /// 16 where connections came about and failed in turn.
     public var failureThreshold = 3
     /// The first probe comes after this long (half of it to all of it: jittered), each further one after twice as long.
     public var initialBackOff: Duration = .milliseconds(500)

@@ -15,7 +15,7 @@ import Testing
         clients: {trusted: [10.0.0.0/8, "fd00::/8"], cache-status: trusted}
         store: {path: api.store, budget: 10 GiB, memory: 64 MiB, largest-resident-body: 256 KiB, variants-per-key: 32, secure-delete: false, keep-offline-copies: true,
                 quotas: {tags: {images: 1 GiB}, origins: {"https://api.example.com": 2 GiB}, each-origin: 1 GiB}}
-        limits: {connections: 10000, connections-per-client: 100, request-body: 1 GiB, in-flight-per-origin: 256, waiting-per-origin: 4096, keyed-content: 1 MiB, request-head: 64 KiB}
+        limits: {connections: 10000, connections-per-client: 100, request-body: 1 GiB, upload-rate: 1 KiB, in-flight-per-origin: 256, waiting-per-origin: 4096, keyed-content: 1 MiB, request-head: 64 KiB}
         timeouts: {drain: 10 s, soft: 2 s, hard: 60 s}
         breaker: {failures: 3, first-probe: 500 ms, longest-pause: 30 s}
         guard: {empty: true, other-media-type: true, smallest-json-share: 0.5}

@@ -27,6 +27,7 @@ struct LimitPageTests {
             "chunk extensions": configuration.messageLimits.chunkExtensions,
             "trailers": configuration.messageLimits.trailers, "request content": Int(configuration.contentLimit),
             "members of a range": CachePolicy.maximumParts, "length of a range": CachePolicy.maximumRangeLength,
+            "rate of content": Int(try #require(configuration.uploadRate)),
             "keyed content": configuration.keyedContentLimit,
             "unwanted content": configuration.discardedContentLimit, "requests at an origin": options.inFlightLimit,
             "requests waiting for an origin": options.waitingLimit,

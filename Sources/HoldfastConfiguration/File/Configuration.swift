@@ -75,6 +75,8 @@ public struct Configuration: Sendable {
         public var connectionsPerClient: Int?
         /// `request-body`: octets of a request's content.
         public var requestBody: Int64?
+        /// `upload-rate`: bytes of a request's content that a client has to send in a second; 0 is any rate.
+        public var uploadRate: Int64?
         /// `in-flight-per-origin`
         public var inFlightPerOrigin: Int?
         /// `waiting-per-origin`

@@ -103,6 +103,16 @@ struct TopSetting: Sendable {
         ),
         size("limits.request-body", \.limits.requestBody, default: 1 << 30),
         TopSetting(
+            "limits.upload-rate",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.limits.uploadRate = value.isOff ? 0 : try Readers.size(value)
+            },
+            written: {
+                let rate = $0.limits.uploadRate ?? 1 << 10
+                return rate > 0 ? Quantity.written(octets: rate) : "off"
+            }
+        ),
+        TopSetting(
             "limits.in-flight-per-origin",
             read: { (value, configuration) throws(Refusal) in
                 configuration.options.inFlightLimit = try value.integer(1...1_000_000)

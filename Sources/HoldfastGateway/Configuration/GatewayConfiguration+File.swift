@@ -25,6 +25,7 @@ extension GatewayConfiguration {
         if let connections = limits.connections { maximumConnections = connections }
         maximumConnectionsPerClient = limits.connectionsPerClient
         if let octets = limits.requestBody { contentLimit = octets }
+        if let rate = limits.uploadRate { uploadRate = rate > 0 ? rate : nil }
         if let octets = limits.keyedContent { keyedContentLimit = octets }
         if let octets = limits.requestHead {
             messageLimits.fieldBlock = octets

@@ -23,6 +23,8 @@ public struct GatewayConfiguration: Sendable {
     public var keyedContentLimit = 1 << 20
     /// Octets of a request's content that are forwarded; of more, 413. 1 GiB
     public var contentLimit: Int64 = 1 << 30
+    /// Bytes of content that a client has to send in a second, over any ``Timeouts/slowContent``; slower, 408. `nil`: any rate. 1 KiB
+    public var uploadRate: Int64? = 1 << 10
     /// Octets of content that nobody wants (a GET's, or behind an early answer) that are read so that the connection stays. 1 MiB
     public var discardedContentLimit = 1 << 20
     /// Proxies in front of this gateway, by their addresses: to what they say of their clients (`Forwarded`, `X-Forwarded-For`, `X-Forwarded-Proto`) this gateway adds its own word;
@@ -41,6 +43,8 @@ public struct GatewayConfiguration: Sendable {
         public var head = Duration.seconds(30)
         /// To send the next octets of a request's content. 60 s
         public var content = Duration.seconds(60)
+        /// To make up for content that comes more slowly than ``GatewayConfiguration/uploadRate``, a standstill included. 20 s
+        public var slowContent = Duration.seconds(20)
         /// To take the next octets of a response. 60 s
         public var write = Duration.seconds(60)
         /// To close its side after an answer that ended the connection. 2 s

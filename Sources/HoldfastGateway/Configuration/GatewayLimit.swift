@@ -66,6 +66,7 @@ package struct GatewayLimit: Sendable {
         GatewayLimit("members of a range", "16", 16, "the request is forwarded without it; stored parts are coalesced"),
         GatewayLimit("length of a range", "1 KiB", 1 << 10, "the request is forwarded without it"),
         refused("request content", "1 GiB", 1 << 30, setting: "limits.request-body", 413, "content-too-large"),
+        refused("rate of content", "1 KiB a second", 1 << 10, setting: "limits.upload-rate", 408, "timed-out"),
         refused("chunk line", "1 KiB", 1 << 10, 400, "chunk-extensions-too-large"),
         refused("chunk extensions", "16 KiB", 16 << 10, 400, "chunk-extensions-too-large"),
         refused("trailers", "8 KiB", 8 << 10, 431, "trailers-too-large"),
@@ -91,7 +92,7 @@ package struct GatewayLimit: Sendable {
             "256",
             256,
             setting: "limits.in-flight-per-origin",
-            "further ones wait, no longer than `timeouts.hard`",
+            "further ones wait, no longer than `timeouts.hard`; the last quarter is for clients that have less than a quarter",
             status: 503,
             code: "overloaded",
             detail: "overloaded"

@@ -5,6 +5,7 @@ struct ClientTimes {
     let request: TimeAmount
     let head: TimeAmount
     let content: TimeAmount
+    let slowContent: TimeAmount
     let write: TimeAmount
     let closing: TimeAmount
 
@@ -12,6 +13,7 @@ struct ClientTimes {
         request = timeouts.request.timeAmount
         head = timeouts.head.timeAmount
         content = timeouts.content.timeAmount
+        slowContent = timeouts.slowContent.timeAmount
         write = timeouts.write.timeAmount
         closing = timeouts.closing.timeAmount
     }

@@ -49,6 +49,9 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
     /// How the present answer's content is delimited; `nil` until it begins.
     private var framing: AnswerFraming?
     private var content: EventLoopPromise<ByteBuffer?>?
+    /// For the present request's content, and since when its next bytes are waited for.
+    private var pace: UploadPace
+    private var contentWantedAt = NIODeadline.now()
     private var writability: EventLoopPromise<Void>?
     /// For what the client owes, and for what it does not take.
     private let deadline = Deadline()
@@ -80,6 +83,7 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
         self.service = service
         self.hot = hot
         self.times = ClientTimes(service.configuration.timeouts)
+        self.pace = UploadPace(rate: service.configuration.uploadRate, patience: times.slowContent)
         self.machine = ConnectionMachine(
             limits: service.configuration.messageLimits,
             discardLimit: service.configuration.discardedContentLimit
@@ -193,6 +197,7 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
             read()
         case .content(let octets):
             stopWaiting()
+            if let octets { pace.received(octets.readableBytes, after: .now() - contentWantedAt) }
             content.take()?.succeed(octets)
         case .contentFailed(let refusal):
             stopWaiting()
@@ -304,6 +309,7 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
         number += 1
         request = head
         framing = nil
+        if head.hasContent { pace = UploadPace(rate: service.configuration.uploadRate, patience: times.slowContent) }
         let link = ExchangeLink(handler: self, number: number, eventLoop: context.eventLoop, executor: executor)
         let service = service
         let client = client
@@ -429,6 +435,7 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
         guard let context, content == nil else { return nil }
         let promise = context.eventLoop.makePromise(of: ByteBuffer?.self)
         content = promise
+        contentWantedAt = .now()
         wait(for: .content)
         perform(machine.contentWanted())
         return promise.futureResult
@@ -588,7 +595,7 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
             switch waiting {
             case .request: times.request
             case .head: times.head
-            case .content: times.content
+            case .content: content == nil ? times.content : min(times.content, pace.allowance ?? times.content)
             case .closing: times.closing
             }
         deadline.set(.now() + time, on: context.eventLoop)

@@ -91,7 +91,7 @@ extension GatewayService {
         if isPreserving, let authority = head.authority {
             fields.append(HTTPField(name: .xForwardedHost, value: authority))
         }
-        return CacheRequest(
+        var request = CacheRequest(
             head: HTTPRequest(
                 method: head.method,
                 scheme: routes.routes[choice.route].origin.scheme,
@@ -100,6 +100,8 @@ extension GatewayService {
                 headerFields: fields
             )
         )
+        request.client = client.principal(head.fields, inForce.configuration)
+        return request
     }
 
     /// The fields that pass; `Max-Forwards` counts down. RFC 9110 §7.6.2

@@ -21,6 +21,7 @@ extension GatewayConfiguration.Timeouts {
         timeouts.request = patience
         timeouts.head = patience
         timeouts.content = patience
+        timeouts.slowContent = patience
         timeouts.write = patience
         timeouts.closing = patience
         // A test that leaves an exchange under way waits for this at its end.

@@ -28,6 +28,8 @@ final class RawOrigin: Sendable {
         case early([UInt8])
         /// Sends nothing, and keeps the connection.
         case silence
+        /// What the function says of the request.
+        case choose(@Sendable (Request) -> Step)
 
         /// Octets of a text.
         static func answer(_ text: String) -> Step { .answer(Array(text.utf8)) }
@@ -254,7 +256,11 @@ private final class RawOriginHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         received += Array(unwrapInboundIn(data).readableBytesView)
-        while let request = next() { perform(origin.received(request), context.channel) }
+        while let request = next() {
+            var step = origin.received(request)
+            while case .choose(let choose) = step { step = choose(request) }
+            perform(step, context.channel)
+        }
     }
 
     private func next() -> RawOrigin.Request? {
@@ -300,7 +306,7 @@ private final class RawOriginHandler: ChannelInboundHandler {
                     try? await channel.close()
                 }
             }
-        case .silence:
+        case .silence, .choose:
             break
         }
     }

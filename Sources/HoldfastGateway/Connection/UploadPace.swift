@@ -1,0 +1,30 @@
+import NIOCore
+
+/// How long a client may take with the next bytes of a request's content, so that it keeps a least rate. Pure: time is a parameter.
+///
+/// The client has a stock of patience. Waiting for it uses the stock up, content that comes fills it again, and what was sent fast at first is no
+/// reserve for a standstill later. Only time in which content was asked for counts: an origin that takes it slowly is not the client's fault.
+struct UploadPace {
+    /// Bytes a second; `nil`: any.
+    private let rate: Int64?
+    /// How long content may stand still, and how long a slow start may take.
+    private let patience: TimeAmount
+    private var stock: TimeAmount
+
+    init(rate: Int64?, patience: TimeAmount) {
+        self.rate = rate
+        self.patience = patience
+        stock = patience
+    }
+
+    /// How long the next bytes may take; `nil` where this sets no limit.
+    var allowance: TimeAmount? { rate == nil ? nil : stock }
+
+    /// Bytes came that were waited for.
+    mutating func received(_ count: Int, after waited: TimeAmount) {
+        guard let rate else { return }
+        // Cut off before it can overflow: no more than the whole stock is earned.
+        let seconds = min(Double(count) / Double(rate), 1e6)
+        stock = min(max(stock - waited, .zero) + .nanoseconds(Int64(seconds * 1e9)), patience)
+    }
+}

@@ -1,0 +1,135 @@
+import HTTPCache
+import HoldfastTesting
+import Synchronization
+import Testing
+
+/// A target that makes the origin hang up, before the built path from socket to socket. docs/decisions/0007
+@Suite struct BreakerGatewayTests {
+    /// What clients got.
+    private final class Seen: Sendable {
+        struct Counts {
+            var misses = 0
+            var lostMisses = 0
+            var stale = 0
+            var offline = 0
+        }
+        let counts = Mutex(Counts())
+    }
+
+    private final class Origin: Sendable {
+        let isBack = Atomic(false)
+    }
+
+    /// An origin that hangs up on targets below `/bad` and answers all others.
+    private static let healthy = RawOrigin.Step.choose { request in
+        if request.line.contains(" /bad") { return .hangUp }
+        if request.line.contains(" /stale") { return .ok("stale", fields: "Cache-Control: max-age=0\r\n") }
+        return .ok("fine", fields: "Cache-Control: max-age=60\r\n")
+    }
+
+    /// 200 bad requests a second of the cache's clock, by 10 clients, beside misses of 15 and stale responses to 5.
+    ///
+    /// Mutant: `breaker-counts-one-target`.
+    @Test(arguments: [1, 3]) func aTargetThatFailsShutsOutNobody(badTargets: Int) async throws {
+        try await RawOrigin.with(Array(repeating: Self.healthy, count: 5000)) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                for number in 0..<5 { _ = try await gateway.get("/stale/\(number)") }
+                gateway.clock.advance(by: .seconds(10))
+                let seen = Seen()
+                try await withThrowingTaskGroup(of: Void.self) { clients in
+                    for client in 0..<10 {
+                        clients.addTask {
+                            for number in 0..<40 {
+                                _ = try? await gateway.get("/bad/\((client + number) % badTargets)")
+                                gateway.clock.advance(by: .milliseconds(5))
+                            }
+                        }
+                    }
+                    for client in 0..<15 {
+                        clients.addTask {
+                            for number in 0..<20 {
+                                let response = try await gateway.get("/fine/\(client)/\(number)")
+                                seen.counts.withLock {
+                                    $0.misses += 1
+                                    if response.status != 200 { $0.lostMisses += 1 }
+                                }
+                            }
+                        }
+                    }
+                    for client in 0..<5 {
+                        clients.addTask {
+                            for _ in 0..<20 {
+                                let response = try await gateway.get("/stale/\(client)")
+                                seen.counts.withLock {
+                                    $0.stale += 1
+                                    if response["Cache-Status"]?.contains("offline") == true { $0.offline += 1 }
+                                }
+                            }
+                        }
+                    }
+                    try await clients.waitForAll()
+                }
+                let counts = seen.counts.withLock { $0 }
+                #expect(counts.misses == 300 && counts.stale == 100)
+                #expect(counts.lostMisses <= 3, "\(counts.lostMisses) of \(counts.misses) misses were refused")
+                #expect(counts.offline <= 5, "\(counts.offline) of \(counts.stale) stale responses were 'offline'")
+                // Each is refused by itself: two seconds have room for few tries.
+                let bad = origin.requests.count { $0.line.contains(" /bad") }
+                #expect(bad <= 30 * badTargets, "the bad targets were asked for \(bad) times")
+            }
+        }
+    }
+
+    /// A client whose fields make the origin hang up has the target refused to itself, and to nobody else.
+    ///
+    /// Mutant: `failing-targets-for-all`.
+    @Test func aClientThatMakesTheOriginHangUpHasNoTargetRefusedToOthers() async throws {
+        let choosy = RawOrigin.Step.choose { request in
+            request.text.contains("X-Bad") ? .hangUp : .ok("fine", fields: "Cache-Control: no-store\r\n")
+        }
+        try await RawOrigin.with(Array(repeating: choosy, count: 200)) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                _ = try await gateway.get("/other", fields: "X-Bad: 1\r\n")
+                _ = try await gateway.get("/other")
+                for _ in 0..<10 { _ = try await gateway.get("/", fields: "X-Bad: 1\r\n") }
+                let before = origin.requests.count
+                let refused = try await gateway.get("/", fields: "X-Bad: 1\r\n")
+                #expect(refused.status == 504)
+                #expect(refused.text.contains("again and again"))
+                #expect(origin.requests.count == before)
+                let fine = try await gateway.get("/")
+                #expect(fine.status == 200)
+            }
+        }
+    }
+
+    /// An outage ends for misses about a second after the origin's return, not when the next probe comes.
+    ///
+    /// Mutant: `breaker-tries-with-probes-only`.
+    @Test func anOriginThatIsBackIsFoundByTheNextMissAfterASecond() async throws {
+        let state = Origin()
+        try await RawOrigin.with(
+            Array(
+                repeating: .choose { _ in state.isBack.load(ordering: .relaxed) ? .ok("back") : .hangUp },
+                count: 100
+            )
+        ) { origin in
+            var options = EngineOptions.patient
+            // Probes come too late for this test.
+            options.breaker.initialBackOff = .seconds(3600)
+            try await RunningGateway.with(origin: origin.url, options: options) { gateway in
+                for number in 0..<4 { _ = try await gateway.get("/\(number)") }
+                let refused = try await gateway.get("/4")
+                #expect(refused.status == 504)
+                let asked = origin.requests.count
+                #expect(asked <= 3)
+                state.isBack.store(true, ordering: .relaxed)
+                gateway.clock.advance(by: .seconds(1))
+                let found = try await gateway.get("/5")
+                #expect(found.status == 200)
+                let next = try await gateway.get("/6")
+                #expect(next.status == 200)
+            }
+        }
+    }
+}

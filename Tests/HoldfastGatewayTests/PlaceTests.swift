@@ -1,0 +1,197 @@
+import HTTPCache
+import HTTPTypes
+import HoldfastConfiguration
+import HoldfastTesting
+import NIOCore
+import Testing
+
+@testable import HoldfastGateway
+
+/// Clients that hold places at an origin, and those that want one: from socket to socket. docs/decisions/0025
+@Suite struct PlaceTests {
+    private static let fine = RawOrigin.Step.ok("fine", fields: "Cache-Control: max-age=60\r\n")
+
+    /// Begins uploads on connections of their own and leaves them standing while the body runs.
+    private func standing(
+        _ count: Int,
+        to port: Int,
+        _ request: @escaping @Sendable (Int) -> String,
+        _ body: () async throws -> Void
+    ) async throws {
+        let (sent, sending) = AsyncStream<Void>.makeStream()
+        let gate = Gate()
+        try await withThrowingTaskGroup(of: Void.self) { uploads in
+            for number in 0..<count {
+                uploads.addTask {
+                    try await RawClient.with(port: port) { client in
+                        try await client.send(request(number))
+                        sending.yield()
+                        try await gate.wait()
+                    }
+                }
+            }
+            var left = count
+            for await _ in sent {
+                left -= 1
+                if left == 0 { break }
+            }
+            do { try await body() } catch {
+                gate.open()
+                throw error
+            }
+            gate.open()
+            try await uploads.waitForAll()
+        }
+    }
+
+    /// 30 clients of their own addresses, each with a miss; how many were not answered with 200.
+    private func lostMisses(_ gateway: RunningGateway, fields: @escaping @Sendable (Int) -> String) async throws -> Int
+    {
+        try await withThrowingTaskGroup(of: Bool.self) { clients in
+            for number in 0..<30 {
+                clients.addTask {
+                    try await gateway.get("/miss/\(number)", fields: fields(number)).status != 200
+                }
+            }
+            return try await clients.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+    }
+
+    /// Mutant: `places-before-content`.
+    @Test(arguments: ["Content-Length: 1000", "Content-Length: 1000000", "Transfer-Encoding: chunked"])
+    func uploadsThatSendNothingTakeNoPlace(framing: String) async throws {
+        try await RawOrigin.with(Array(repeating: Self.fine, count: 30)) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                let isChunked = framing.contains("chunked")
+                let request = "POST / HTTP/1.1\r\nHost: g\r\n\(framing)\r\n\r\n" + (isChunked ? "" : "abc")
+                try await standing(256, to: gateway.port, { _ in request }) {
+                    let lost = try await lostMisses(gateway) { _ in "" }
+                    #expect(lost == 0)
+                    #expect(origin.connectionCount <= 30)
+                }
+            }
+        }
+    }
+
+    /// Those that have sent enough to have a place have three quarters of all, and no more.
+    ///
+    /// Mutant: `one-client-takes-all`.
+    @Test func uploadsOfOneClientThatStandStillLeavePlacesToOthers() async throws {
+        let content = String(repeating: "x", count: 66_000)
+        let loopback = try #require(AddressRange("127.0.0.1"))
+        try await RawOrigin.with(Array(repeating: Self.fine, count: 30)) { origin in
+            try await RunningGateway.with(
+                origin: origin.url,
+                configure: { $0.trustedClients = [loopback] }
+            ) { gateway in
+                let request =
+                    "POST / HTTP/1.1\r\nHost: g\r\nX-Forwarded-For: 192.0.2.1\r\nContent-Length: 1000000\r\n\r\n"
+                    + content
+                try await standing(256, to: gateway.port, { _ in request }) {
+                    let lost = try await lostMisses(gateway) { "X-Forwarded-For: 198.51.100.\($0)\r\n" }
+                    #expect(lost == 0)
+                    #expect(origin.connectionCount <= 192 + 30)
+                }
+            }
+        }
+    }
+
+    /// Mutant: `content-at-any-rate`.
+    @Test func anUploadThatStandsStillEndsWith408AndFreesItsPlace() async throws {
+        var options = EngineOptions.patient
+        options.inFlightLimit = 1
+        let content = String(repeating: "x", count: 66_000)
+        try await RawOrigin.with([Self.fine, Self.fine, Self.fine]) { origin in
+            try await RunningGateway.with(
+                origin: origin.url,
+                options: options,
+                configure: { $0.timeouts.slowContent = .milliseconds(300) }
+            ) { gateway in
+                try await RawClient.with(port: gateway.port) { client in
+                    try await client.send("POST / HTTP/1.1\r\nHost: g\r\nContent-Length: 1000000\r\n\r\n\(content)")
+                    let response = try await client.response()
+                    #expect(response.status == 408)
+                    let miss = try await gateway.get("/")
+                    #expect(miss.status == 200)
+                }
+            }
+        }
+    }
+
+    /// A client that says that it sends content, and sends it as it is asked for, is served as ever.
+    @Test(arguments: [3, 70_000, 300_000]) func contentThatComesIsForwardedWhole(length: Int) async throws {
+        let content = String(repeating: "y", count: length)
+        try await RawOrigin.with(Array(repeating: .ok("done"), count: 2)) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                let fixed = try await gateway.send(
+                    "POST / HTTP/1.1\r\nHost: g\r\nContent-Length: \(length)\r\n\r\n\(content)"
+                )
+                #expect(fixed.text == "done")
+                let size = String(length, radix: 16)
+                let chunked = try await gateway.send(
+                    "POST / HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n\(size)\r\n\(content)\r\n0\r\n\r\n"
+                )
+                #expect(chunked.text == "done")
+                #expect(origin.requests.first?.contentText == content)
+            }
+        }
+    }
+
+    @Test func aClientIsTheForwardedAddressWhereThePeerIsTrusted() throws {
+        var configuration = GatewayConfiguration(origin: try GatewayOrigin("http://a.example"))
+        configuration.trustedClients = [try #require(AddressRange("10.0.0.0/8"))]
+        func principal(_ peer: String?, _ fields: HTTPFields) -> RequestClient {
+            GatewayClient(address: peer).principal(fields, configuration)
+        }
+        let forwarded = RequestClient("192.0.2.1")
+        #expect(principal("10.0.0.1", [.xForwardedFor: "192.0.2.1"]) == forwarded)
+        // What stands before the first that is not trusted was written by anybody.
+        #expect(principal("10.0.0.1", [.xForwardedFor: "203.0.113.9, 192.0.2.1, 10.0.0.2"]) == forwarded)
+        #expect(principal("10.0.0.1", [.xForwardedFor: "192.0.2.1:4711"]) == forwarded)
+        #expect(principal("10.0.0.1", [.forwarded: "for=203.0.113.9, proto=https;for=\"192.0.2.1\""]) == forwarded)
+        #expect(principal("10.0.0.1", [.forwarded: "For=\"[2001:db8::1]:4711\""]) == RequestClient("2001:db8::1"))
+        #expect(principal("10.0.0.1", [:]) == RequestClient("10.0.0.1"))
+        #expect(principal("198.51.100.7", [.xForwardedFor: "192.0.2.1"]) == RequestClient("198.51.100.7"))
+        #expect(principal(nil, [.xForwardedFor: "192.0.2.1"]) == .none)
+    }
+}
+
+/// The pace of a client's content as a value.
+@Suite struct UploadPaceTests {
+    private func pace(_ rate: Int64? = 1000) -> UploadPace { UploadPace(rate: rate, patience: .seconds(20)) }
+
+    @Test func aStandstillHasTwentySeconds() {
+        #expect(pace().allowance == .seconds(20))
+    }
+
+    @Test func bytesBuyTimeAndNoMoreThanTwentySecondsOfIt() {
+        var pace = pace()
+        pace.received(5000, after: .seconds(15))
+        #expect(pace.allowance == .seconds(10))
+        pace.received(1_000_000_000, after: .seconds(1))
+        #expect(pace.allowance == .seconds(20))
+        pace.received(.max, after: .zero)
+        #expect(pace.allowance == .seconds(20))
+    }
+
+    @Test func dribblingRunsOut() {
+        var pace = pace()
+        var time = TimeAmount.zero
+        while let allowance = pace.allowance, allowance > .seconds(1) {
+            pace.received(1, after: .seconds(1))
+            time = time + .seconds(1)
+            if time > .seconds(60) { break }
+        }
+        #expect(time <= .seconds(20))
+    }
+
+    @Test func aClientThatKeepsTheRateGoesOnForEver() {
+        var pace = pace()
+        for _ in 0..<10_000 { pace.received(10_000, after: .seconds(10)) }
+        #expect(pace.allowance == .seconds(20))
+    }
+
+    @Test func anyRateHasNoLimit() {
+        #expect(pace(nil).allowance == nil)
+    }
+}
