@@ -35,6 +35,8 @@ public final class CacheEngine: Sendable {
     private let currentSettings: Mutex<EngineSettings>
     /// Whether anybody traces: a span for nobody costs more than a hit.
     let isTraced = !(InstrumentationSystem.tracer is NoOpTracer)
+    /// Told of every request, so that it is kept beside the rules.
+    private let hasRulesWithPaths: Atomic<Bool>
     /// Counts the changes of what answers are decided by, besides requests and what is stored.
     private let changes = Atomic<UInt64>(0)
 
@@ -71,6 +73,7 @@ public final class CacheEngine: Sendable {
         self.partitions = CredentialPartition(secret: credentialSecret)
         self.currentMode = Mutex(mode)
         self.currentSettings = Mutex(EngineSettings(options: options, rules: rules))
+        self.hasRulesWithPaths = Atomic(rules?.havePaths ?? false)
         self.origins = OriginRegistry(options: options)
         self.throttle = FailureThrottle(duration: options.failureThrottle)
         self.clock = clock
@@ -89,6 +92,9 @@ public final class CacheEngine: Sendable {
         }
     }
 
+    /// See ``ExchangeRules/havePaths``.
+    package var rulesHavePaths: Bool { hasRulesWithPaths.load(ordering: .acquiring) }
+
     var options: EngineOptions { settings.options }
     var rules: (any ExchangeRules)? { settings.rules }
 
@@ -101,6 +107,7 @@ public final class CacheEngine: Sendable {
     public func reconfigure(options: EngineOptions, rules: (any ExchangeRules)?) {
         precondition(options.inFlightLimit > 0, "'inFlightLimit' is at least 1, or no request could be sent.")
         currentSettings.withLock { $0 = EngineSettings(options: options, rules: rules) }
+        hasRulesWithPaths.store(rules?.havePaths ?? false, ordering: .releasing)
         origins.reconfigure(options)
         throttle.reconfigure(duration: options.failureThrottle)
         settingsChanged()

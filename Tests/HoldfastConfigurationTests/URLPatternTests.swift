@@ -21,7 +21,13 @@ import Testing
         ("http*://a.example/**", "https://a.example/", true), ("https://[::1]:8080/**", "https://[::1]:8080/x", true),
         ("/search?q=*", "https://a.example/search?q=x/y", true), ("/search?q=*", "https://a.example/search", false),
         ("/search?*", "https://a.example/search?", true), ("/search?", "https://a.example/search", false),
-        ("/search", "https://a.example/search?q", true), ("/a%2Fb", "https://a.example/a%2fb", false),
+        ("/search", "https://a.example/search?q", true), ("/a%2Fb", "https://a.example/a%2fb", true),
+        ("/a%2Fb", "https://a.example/a/b", false), ("/%70rivate/**", "https://a.example/private/x", true),
+        ("/private/**", "https://a.example/%70rivate/x", true), ("/private/**", "https://a.example//private//x", true),
+        ("/private/**", "https://a.example/;a/private;b/x", true), ("/a//*", "https://a.example/a/b", true),
+        ("/private/**", "https://a.example/%2570rivate/x", false),
+        ("/a?b=%C3%A9%7e", "https://a.example/a?b=%c3%a9~", true),
+        ("/a?b//c;d", "https://a.example/a?b/c", false), ("/a%3Bb", "https://a.example/a%3bb", true),
         ("/a/../b", "https://a.example/a/../b", true), ("/b", "https://a.example/a/../b", false),
     ]) func patternsStandForTargets(_ pattern: URLPattern, _ url: String, _ expected: Bool) throws {
         let compiled = try CompiledPattern(pattern)
@@ -33,6 +39,7 @@ import Testing
         ("ftp://a.example/x", "neither http nor https"),
         ("https://a.example", "has no path"), ("https://**", "has no path"), ("https:///x", "The host"),
         ("https://a b/x", "a space"), ("/ä", "outside ASCII"), ("/x#y", "'#'"),
+        ("/a;b/c", "path parameters"), ("https://a.example/a;*", "path parameters"),
         ("https://u:p@a.example/", "user information"),
         ("https://a.example:0/", "The port"), ("https://a.example:99999/", "The port"),
         ("https://a.example:8*/", "The port"),

@@ -85,7 +85,10 @@ struct ConfigurationTests {
             "wild.local",
             ".wild.local", "[::1]", "[::1]:9", "plain.local", "plain.local:80", "plain.local:81", "else", nil,
         ] {
-            for path in ["/", "/v1", "/v1?x", "/v10", "/v1/../a", "/a/b/c?d", "/a/b", "/shared/x", "/shared?x"] {
+            for path in [
+                "/", "/v1", "/v1?x", "/v10", "/%761/a", "//v1;x//a", "/v1%2f", "/a/b/c?d", "/a/b", "/shared/x",
+                "/shared?x",
+            ] {
                 let told = file.route(for: host, path: path)
                 let taken = gateway.way(authority: host, target: path)
                 #expect(told?.route.name == taken?.route.name, "\(host ?? "none") \(path)")

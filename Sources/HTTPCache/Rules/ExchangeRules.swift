@@ -7,10 +7,19 @@ public protocol ExchangeRules: Sendable {
     /// Asked once for each exchange, hits included: it remembers, and never waits.
     func rules(for request: HTTPRequest) -> RequestRules
 
+    /// Whether any of them is about some paths only. Then a gateway refuses targets with dot segments: an origin
+    /// could resolve one to a path that another rule is about.
+    var havePaths: Bool { get }
+
     /// Which rule decided each setting that is not as by default, for people.
     ///
     /// - Parameter contentType: of the response in question; `nil` where there is none.
     func decisions(for request: HTTPRequest, contentType: String?) -> [RuleDecision]
+}
+
+extension ExchangeRules {
+    /// `false`.
+    public var havePaths: Bool { false }
 }
 
 /// One setting, and the rule that decided it.

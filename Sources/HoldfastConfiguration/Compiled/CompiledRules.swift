@@ -43,6 +43,8 @@ final class CompiledRules: Sendable {
 
     private let resolution: Resolution
     var entries: [Entry] { resolution.entries }
+    /// Whether any is about some paths only.
+    let havePaths: Bool
     private let index: RuleIndex
     private let memory = TargetMemory()
     /// By the rules that decide something. Bounded: there are not many sets in any file, but nothing grows without a bound.
@@ -51,6 +53,7 @@ final class CompiledRules: Sendable {
 
     init(_ entries: [Entry], values: FieldSources.Values) {
         resolution = Resolution(entries: entries, values: values)
+        havePaths = entries.contains { $0.patterns.contains(where: \.hasPath) }
         index = RuleIndex(entries.map(\.patterns))
     }
 

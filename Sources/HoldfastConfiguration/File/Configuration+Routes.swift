@@ -9,18 +9,14 @@ extension Configuration.Route {
 
     /// What is left of a request's path (with its query) behind this route's: empty, or begins with a slash or a question mark; `nil` where the route is about others.
     ///
-    /// Octets are compared as they came: `/v1/../x` is below `/v1`, and `/%761` is not.
+    /// Paths are compared in normal form: `//v%31;x/y` is below `/v1`. A gateway refuses dot segments before.
     func rest(of path: String, host requested: String?) -> Substring? {
         if let host {
             guard let requested = requested?.lowercased() else { return nil }
             // A client that names no port means the one of http. RFC 9110 §4.2.1
             guard Self.host(host, covers: requested.hasPort ? requested : requested + ":80") else { return nil }
         }
-        if self.path == "/" { return path.hasPrefix("/") ? path[...] : nil }
-        guard path.utf8.starts(with: self.path.utf8) else { return nil }
-        let rest = path[path.utf8.index(path.startIndex, offsetBy: self.path.utf8.count)...]
-        return rest.isEmpty || rest.utf8.first == UInt8(ascii: "/") || rest.utf8.first == UInt8(ascii: "?")
-            ? rest : nil
+        return path.utf8.first == UInt8(ascii: "/") ? PathPrefix(self.path).rest(of: path) : nil
     }
 
     /// Whether a route's host stands for another, or for what clients ask for. A host without a port stands for any port.
@@ -39,7 +35,7 @@ extension Configuration.Route {
         if let host {
             guard let its = other.host?.lowercased(), Self.host(host, covers: its) else { return false }
         }
-        return path == "/" || other.path == path || other.path.hasPrefix(path + "/")
+        return PathPrefix(path).covers(PathPrefix(other.path))
     }
 }
 
@@ -152,8 +148,11 @@ extension Configuration {
         if !path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"?#*".utf8.contains($0) }) {
             report("\(shown(path)) holds a space, '?', '#', '*' or an octet outside ASCII. Percent-encode it.")
         }
-        if path.split(separator: "/").contains(where: { $0 == "." || $0 == ".." }) {
+        if PathNormalForm.hasDotSegment(path) {
             report("\(shown(path)) holds a dot segment, which no client sends.")
+        }
+        if path.utf8.contains(UInt8(ascii: ";")) {
+            report("\(shown(path)) holds a ';': path parameters are not compared. Leave them out.")
         }
     }
 

@@ -22,9 +22,16 @@ extension CompiledPattern {
         let slash = UInt8(ascii: "/")
         let question = octets.firstIndex(of: UInt8(ascii: "?")) ?? octets.endIndex
         let base = octets[..<question]
-        let query = question < octets.endIndex ? Glob(octets[(question + 1)...], separator: nil) : nil
+        let query =
+            question < octets.endIndex
+            ? Glob(PathNormalForm.query(octets[(question + 1)...]), separator: nil) : nil
+        guard !base.contains(UInt8(ascii: ";")) else {
+            throw Refusal(
+                "\(shown(text)) holds a ';': path parameters are not compared. Leave them out; '%3B' is for a semicolon in a name."
+            )
+        }
         if base.first == slash {
-            let path = Glob(base, separator: slash)
+            let path = Glob(PathNormalForm.path(base), separator: slash)
             self.init(http: .any, https: .any, host: Glob("**".utf8, separator: nil), path: path, query: query)
             return
         }
@@ -48,7 +55,7 @@ extension CompiledPattern {
             http: isHTTP ? authority.port ?? .number(80) : nil,
             https: isHTTPS ? authority.port ?? .number(443) : nil,
             host: authority.host,
-            path: Glob(rest[start...], separator: slash),
+            path: Glob(PathNormalForm.path(rest[start...]), separator: slash),
             query: query
         )
     }

@@ -16,6 +16,9 @@ struct CompiledPattern: Sendable, Hashable {
     /// `nil`: whatever the query is, and without one.
     let query: Glob?
 
+    /// Whether it is about some paths only.
+    var hasPath: Bool { !path.covers(Self.everything.path) }
+
     /// Whether it stands for a target, apart from the query.
     func matchesBase(_ target: TargetParts) -> Bool {
         guard let port = target.isHTTPS ? https : http, port.covers(.number(target.port)) else { return false }

@@ -1,6 +1,6 @@
 import HTTPCacheSemantics
 
-/// A target as octets, for patterns to look at.
+/// A target as octets, for patterns to look at: path and query in ``PathNormalForm``.
 struct TargetParts {
     var isHTTPS: Bool
     var host: [UInt8]
@@ -12,7 +12,7 @@ struct TargetParts {
         isHTTPS = target.scheme == "https"
         host = Array(target.host.utf8)
         port = target.port
-        path = Array(target.path.utf8)
-        query = target.query.map { Array($0.utf8) }
+        path = PathNormalForm.path(target.path.utf8)
+        query = target.query.map { PathNormalForm.query($0.utf8) }
     }
 }

@@ -48,6 +48,9 @@ public final class RuleSet: ExchangeRules {
     public func rules(for request: HTTPRequest) -> RequestRules { compiled.rules(for: request) }
 
     /// See `ExchangeRules`.
+    public var havePaths: Bool { compiled.havePaths }
+
+    /// See `ExchangeRules`.
     public func decisions(for request: HTTPRequest, contentType: String?) -> [RuleDecision] {
         compiled.decisions(for: request, contentType: contentType)
     }

@@ -46,6 +46,9 @@ extension GatewayService {
     ) throws -> CacheRequest {
         guard head.target != "*" else { throw AsksGateway() }
         let routes = inForce.configuration.routes
+        guard !routes.refuseDotSegments(of: head.target, rulesHavePaths: engine.rulesHavePaths) else {
+            throw Refused(problem: .dotSegment)
+        }
         guard let choice = routes.choose(authority: head.authority, target: head.target) else {
             throw Refused(problem: .noRoute(head.authority))
         }
@@ -175,6 +178,16 @@ extension Problem {
             outcome: CacheOutcome(detail: CacheOutcome.Detail("misdirected"))
         )
     }
+
+    fileprivate static let dotSegment = Problem(
+        code: "dot-segment",
+        title: "The path has a dot segment",
+        status: 400,
+        detail:
+            "Routes or rules of this gateway go by paths, and a segment that is '.' or '..', however it is escaped, could leave them. "
+            + "Resolve the path before you send it (RFC 3986 §5.2.4). Nothing was forwarded.",
+        outcome: CacheOutcome(detail: CacheOutcome.Detail("refused"))
+    )
 
     fileprivate static let loop = Problem(
         code: "loop",

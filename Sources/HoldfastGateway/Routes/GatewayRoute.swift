@@ -4,6 +4,9 @@ package import HTTPCacheSemantics
 ///
 /// Host and path tell whether a request goes this way. The path is taken from what the client asked for, and the origin's put in its place: with the path `/v1` and the origin
 /// `https://api.example.com/api`, a request for `/v1/feed?page=2` is one for `https://api.example.com/api/feed?page=2`. The octets of the rest are not touched.
+/// Where the origin's path is the route's, the whole target stays as it came.
+///
+/// Paths are compared in normal form: `//v%31;x/feed` is below `/v1`, too. Where a route or its origin has a path, requests with dot segments are refused.
 ///
 /// Answers pass as they came: a `Location`, a `Content-Location` or a link speaks of the origin's paths (and, where ``preservesHost`` is `false`, of its host),
 /// and is not translated back. An origin that writes such references as clients know them (by `Host` and a path of the same name) needs no translation.
@@ -22,6 +25,8 @@ public struct GatewayRoute: Sendable, Hashable {
     let pattern: HostPattern
     let prefix: PathPrefix
     let originPrefix: PathPrefix
+    /// Whether targets stay as they came, because the origin has the route's path.
+    private let keepsTargets: Bool
 
     /// Why host or path are none.
     public struct Refusal: Error, Sendable, CustomStringConvertible {
@@ -33,7 +38,7 @@ public struct GatewayRoute: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - host: compared without regard to case; with a port where only requests to that one are meant (one that names none means 80); `*.example.com` for all hosts of one more label. `nil`: any.
-    ///   - path: begins with a slash; compared octet by octet, up to a slash or the end of the request's path.
+    ///   - path: begins with a slash; compared in normal form, up to a slash or the end of the request's path. It has neither dot segments nor path parameters (`;`).
     /// - Throws: ``Refusal``
     public init(
         name: String? = nil,
@@ -58,6 +63,11 @@ public struct GatewayRoute: Sendable, Hashable {
                 description: "'\(path)' is no path. It begins with a slash, and has neither query nor spaces."
             )
         }
+        guard !PathNormalForm.hasDotSegment(path), !path.contains(";") else {
+            throw Refusal(
+                description: "'\(path)' has a dot segment or path parameters (';'), which no route compares."
+            )
+        }
         self.name = name
         self.host = host
         self.path = path
@@ -65,6 +75,7 @@ public struct GatewayRoute: Sendable, Hashable {
         self.preservesHost = preservesHost
         prefix = PathPrefix(path)
         originPrefix = PathPrefix(origin.pathPrefix)
+        keepsTargets = prefix == originPrefix
     }
 
     /// All requests, to one origin.
@@ -77,10 +88,22 @@ public struct GatewayRoute: Sendable, Hashable {
         pattern = .any
         prefix = PathPrefix("/")
         originPrefix = PathPrefix(origin.pathPrefix)
+        keepsTargets = prefix == originPrefix
     }
 
     /// Whether there are requests that it is not for.
-    var isConditional: Bool { pattern != .any || !prefix.text.isEmpty }
+    var isConditional: Bool { pattern != .any || !prefix.isEmpty }
+
+    /// Whether it or its origin has a path, which no request may leave.
+    var hasPath: Bool { !prefix.isEmpty || !originPrefix.isEmpty }
+
+    /// Path and query at the origin of a request; `nil` where its path is not this route's.
+    ///
+    /// - Parameter target: path and query as they came.
+    func path(for target: String) -> String? {
+        guard let rest = prefix.rest(of: target) else { return nil }
+        return keepsTargets ? target : originPrefix.path(before: rest)
+    }
 
     /// Whether a request for a target at the origin may have come this way; several routes may be meant.
     package func mayHaveAsked(for target: TargetURI) -> Bool {

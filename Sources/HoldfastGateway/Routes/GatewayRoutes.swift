@@ -16,6 +16,7 @@ public struct GatewayRoutes: Sendable {
     public let routes: [GatewayRoute]
     /// Whether all requests go the way of the first.
     private let isUnconditional: Bool
+    private let havePaths: Bool
     /// The routes' places, by the hosts they are for.
     private let table: HostTable<Int>
     private let endpoints: OriginTable
@@ -43,6 +44,7 @@ public struct GatewayRoutes: Sendable {
         let route = GatewayRoute(toAll: origin, preservesHost: preservesHost)
         routes = [route]
         isUnconditional = true
+        havePaths = route.hasPath
         table = HostTable([])
         endpoints = OriginTable(routes)
     }
@@ -55,6 +57,7 @@ public struct GatewayRoutes: Sendable {
         }
         self.routes = routes
         isUnconditional = !first.isConditional
+        havePaths = routes.contains(where: \.hasPath)
         table = HostTable(routes.enumerated().map { ($1.pattern.name, $0) })
         endpoints = OriginTable(routes)
         for (index, route) in routes.enumerated() {
@@ -76,20 +79,28 @@ public struct GatewayRoutes: Sendable {
     func choose(authority: String?, target: String) -> Choice? {
         // Targets begin with a slash, so the octets can stay where they are.
         if isUnconditional {
-            let prefix = routes[0].originPrefix.text
-            return Choice(route: 0, path: prefix.isEmpty ? target : prefix + target)
+            return routes[0].path(for: target).map { Choice(route: 0, path: $0) }
         }
         let host = authority.map { RequestedHost($0) }
         for index in table.elements(for: host?.name) {
             // A gateway speaks http, whose port is 80 where none is named. RFC 9110 §4.2.1
             guard routes[index].pattern.includes(port: host?.port, standard: 80),
-                let rest = routes[index].prefix.rest(of: target)
+                let path = routes[index].path(for: target)
             else {
                 continue
             }
-            return Choice(route: index, path: routes[index].originPrefix.path(before: rest))
+            return Choice(route: index, path: path)
         }
         return nil
+    }
+
+    /// Whether a request is refused because it might leave the path of a route, or of an origin, with a dot segment.
+    ///
+    /// - Parameters:
+    ///   - target: path and query.
+    ///   - rulesHavePaths: whether rules go by paths, which a dot segment could evade.
+    package func refuseDotSegments(of target: String, rulesHavePaths: Bool) -> Bool {
+        (havePaths || rulesHavePaths) && PathNormalForm.hasDotSegment(target)
     }
 
     /// The way of a request, for whoever wants to know beforehand: its route, and path and query at the origin.

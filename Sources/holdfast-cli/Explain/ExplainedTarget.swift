@@ -14,6 +14,13 @@ struct ExplainedTarget {
             return
         }
         let routes = try ConfigurationFile.reporting { try GatewayRoutes(file.routes, file: file.file) }
+        defer {
+            if routes.refuseDotSegments(of: url.requestTarget, rulesHavePaths: file.rules.havePaths) {
+                notes.append(
+                    "the gateway would answer 400: the path has a dot segment, and routes or rules go by paths"
+                )
+            }
+        }
         guard let mapping = routes.mapping(of: url) else {
             target = url
             notes = ["no route leads from there: the gateway would answer 404; this is explained as an origin's URL"]

@@ -30,6 +30,8 @@ final class RawOrigin: Sendable {
         case silence
         /// What the function says of the request.
         case choose(@Sendable (Request) -> Step)
+        /// Sends the bytes that the function makes of the request, and keeps the connection.
+        case reflect(@Sendable (Request) -> [UInt8])
 
         /// Octets of a text.
         static func answer(_ text: String) -> Step { .answer(Array(text.utf8)) }
@@ -259,7 +261,7 @@ private final class RawOriginHandler: ChannelInboundHandler {
         while let request = next() {
             var step = origin.received(request)
             while case .choose(let choose) = step { step = choose(request) }
-            perform(step, context.channel)
+            perform(step, request, context.channel)
         }
     }
 
@@ -290,8 +292,10 @@ private final class RawOriginHandler: ChannelInboundHandler {
             .map { $0 + wanted.count }
     }
 
-    private func perform(_ step: RawOrigin.Step, _ channel: any Channel) {
+    private func perform(_ step: RawOrigin.Step, _ request: RawOrigin.Request, _ channel: any Channel) {
         switch step {
+        case .reflect(let response):
+            channel.writeAndFlush(ByteBuffer(bytes: response(request)), promise: nil)
         case .answer(let octets), .early(let octets):
             channel.writeAndFlush(ByteBuffer(bytes: octets), promise: nil)
         case .answerAndClose(let octets):
