@@ -103,7 +103,8 @@ struct PathMatchingTests {
     private static let climbing = [
         "/public/../private/x", "/public/%2e%2e/private/x", "/public/.%2E/private/x", "/public/..;/private/x",
         "/public/..;a=b/private/x", "/public/%2e%2e;/private/x", "/public%2f..%2fprivate/x", "/public/..%2Fprivate/x",
-        "/public/..%5cprivate/x", "/public\\..\\private/x", "/public/%252e%252e/private/x", "/public//../private/x",
+        "/public/..%5cprivate/x", "/public\\..\\private/x", "/public/%252e%252e/private/x",
+        "/public/%25%32%65./private/x", "/public//../private/x",
         "/public/./x", "/public/..", "/public/.", "/public/%2e?q", "/..", "/public/..%3b/private/x",
     ]
 

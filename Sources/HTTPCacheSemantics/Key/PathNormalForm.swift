@@ -62,45 +62,48 @@ package enum PathNormalForm {
     /// - Parameter target: a path, with or without a query, which is not looked at.
     package static func hasDotSegment(_ target: String) -> Bool {
         withBuffer(of: target.utf8) { raw in
-            // How many dots the segment consists of; `nil` where there is something else in it.
-            var dots: Int? = 0
-            var isDotSegment: Bool { dots == 1 || dots == 2 }
-            var index = 0
-            while index < raw.count, raw[index] != UInt8(ascii: "?") {
-                var byte = raw[index]
-                index += 1
-                if byte == UInt8(ascii: "%"), let (decoded, end) = repeatedlyDecoded(raw, at: index - 1) {
-                    byte = decoded
-                    index = end
-                }
-                switch byte {
-                case UInt8(ascii: "."): dots = dots.map { $0 + 1 }
-                case UInt8(ascii: "/"), UInt8(ascii: "\\"):
-                    if isDotSegment { return true }
-                    dots = 0
-                case UInt8(ascii: ";"), UInt8(ascii: "?"), UInt8(ascii: "#"), 0:
-                    if isDotSegment { return true }
-                    dots = nil
-                default: dots = nil
-                }
-            }
-            return isDotSegment
+            let path = UnsafeBufferPointer(rebasing: raw.prefix { $0 != UInt8(ascii: "?") })
+            guard path.contains(UInt8(ascii: "%")) else { return hasDotSegment(path) }
+            return repeatedlyDecoded(path).withUnsafeBufferPointer { hasDotSegment($0) }
         }
     }
 
-    /// The byte that is left of an escape however often it is decoded: `%2e`, `%252e` and `%25252e` are a dot.
-    private static func repeatedlyDecoded(
-        _ raw: UnsafeBufferPointer<UInt8>,
-        at index: Int
-    ) -> (byte: UInt8, end: Int)? {
-        var index = index + 1
-        while raw.count - index >= 2, let high = raw[index].hexValue, let low = raw[index + 1].hexValue {
-            index += 2
-            let byte = high << 4 | low
-            let isEscape = raw.count - index >= 2 && raw[index].isHexDigit && raw[index + 1].isHexDigit
-            guard byte == UInt8(ascii: "%"), isEscape else { return (byte, index) }
+    private static func hasDotSegment(_ path: UnsafeBufferPointer<UInt8>) -> Bool {
+        // How many dots the segment consists of; `nil` where there is something else in it.
+        var dots: Int? = 0
+        var isDotSegment: Bool { dots == 1 || dots == 2 }
+        for byte in path {
+            switch byte {
+            case UInt8(ascii: "."): dots = dots.map { $0 + 1 }
+            case UInt8(ascii: "/"), UInt8(ascii: "\\"):
+                if isDotSegment { return true }
+                dots = 0
+            case UInt8(ascii: ";"), UInt8(ascii: "?"), UInt8(ascii: "#"), 0:
+                if isDotSegment { return true }
+                dots = nil
+            default: dots = nil
+            }
         }
-        return nil
+        return isDotSegment
+    }
+
+    /// What is left of a path however often it is decoded: `%2e`, `%252e`, `%25%32%65` are a dot.
+    ///
+    /// An escape is decoded as soon as it is there, and may complete another. No dot and no slash is a
+    /// digit, so none is lost that decoding less often would show.
+    private static func repeatedlyDecoded(_ path: UnsafeBufferPointer<UInt8>) -> [UInt8] {
+        var decoded: [UInt8] = []
+        decoded.reserveCapacity(path.count)
+        for byte in path {
+            decoded.append(byte)
+            while decoded.count > 2, decoded[decoded.count - 3] == UInt8(ascii: "%"),
+                let high = decoded[decoded.count - 2].hexValue, let low = decoded[decoded.count - 1].hexValue
+            {
+                decoded.removeLast(3)
+                decoded.append(high << 4 | low)
+            }
+        }
+        return decoded
     }
 
     private static func withBuffer<Result>(
