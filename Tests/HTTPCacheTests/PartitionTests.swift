@@ -64,4 +64,26 @@ import Testing
         #expect(!String(decoding: key.bytes, as: UTF8.self).contains("alice"))
         #expect(key != fixture.engine.key(for: try fixture.request()))
     }
+
+    /// A CSRF token or a DPoP proof is another for each request: keyed, nothing would be found again.
+    @Test(arguments: ["DPoP", "X-CSRF-Token", "X-XSRF-Token"]) func proofsTellNoPrincipalsApart(_ name: String)
+        async throws
+    {
+        let proof = try #require(HTTPField.Name(name))
+        let fixture = EngineFixture()
+        fixture.transport.script(EngineFixture.url, .fresh("one"), .fresh("two"), .fresh("anyone's"))
+        #expect(try await fixture.get(EngineFixture.url, [.cookie: "a=1", proof: "1"]).text == "one")
+        #expect(try await fixture.get(EngineFixture.url, [.cookie: "a=1", proof: "2"]).text == "one")
+        #expect(try await fixture.get(EngineFixture.url, [.cookie: "a=2", proof: "2"]).text == "two")
+        #expect(try await fixture.get().text == "anyone's")
+    }
+
+    /// They make a request credentialed. RFC 9111 §3.5
+    @Test func whatIsStoredBesideAProofAnswersNobodyWithout() async throws {
+        let proof = try #require(HTTPField.Name("X-CSRF-Token"))
+        let fixture = EngineFixture()
+        fixture.transport.script(EngineFixture.url, .fresh("a proof's"), .fresh("anyone's"))
+        #expect(try await fixture.get(EngineFixture.url, [proof: "1"]).text == "a proof's")
+        #expect(try await fixture.get().text == "anyone's")
+    }
 }

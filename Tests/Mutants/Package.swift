@@ -120,8 +120,8 @@ let package = Package(
                 "HoldfastGateway", "HoldfastConfiguration", "HTTPCacheSemantics", "HTTPCache", "OfflineStore",
                 "HoldfastTesting", httpTypes, nioCore, nioPosix, nioSSL, logging,
             ],
-            // It compares with a page of the documentation, which is not here.
-            exclude: ["LimitPageTests.swift"],
+            // They compare with pages of the documentation, which are not here.
+            exclude: ["FieldPageTests.swift", "LimitPageTests.swift"],
             swiftSettings: settings
         ),
         .testTarget(

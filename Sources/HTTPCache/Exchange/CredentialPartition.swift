@@ -7,35 +7,26 @@ import HTTPTypes
 /// The HMAC keeps the credentials themselves out of key, store and logs, and its secret keeps a stolen store from being
 /// searched for them.
 struct CredentialPartition: Sendable {
-    /// Fields that say on whose behalf a request is made, in lower case.
-    ///
-    /// Those that differ from request to request of one user (CSRF tokens, DPoP proofs) are not among them.
-    private static let credentialNames: Set<String> = [
-        "authorization", "cookie", "api-key", "x-api-key", "x-access-token", "x-auth", "x-auth-key", "x-auth-token",
-        "x-authorization", "x-id-token", "x-session", "x-session-id", "x-session-token", "x-token",
-    ]
-
     private let secret: SymmetricKey
 
     init(secret: [UInt8]) {
         self.secret = SymmetricKey(data: secret)
     }
 
-    static func isCredential(_ field: HTTPField) -> Bool { isCredential(field.name.canonicalName) }
+    /// Whether a field says on whose behalf a request is made: a credential, or a proof that goes with one.
+    static func isCredential(_ field: HTTPField) -> Bool { meaning(of: field) != nil }
 
-    private static func isCredential(_ name: String) -> Bool {
-        // Asked of every field of every request; all but few are told by their first letter and their length.
-        return shapes.contains(shape(name)) && credentialNames.contains(name)
+    /// Whether it is the same for many requests of one principal, so that it tells principals apart.
+    private static func isKeyed(_ field: HTTPField) -> Bool { meaning(of: field) == .credential }
+
+    private static func meaning(of field: HTTPField) -> RequestFieldTable.Meaning? {
+        RequestFieldTable.credentials.entry(of: field.name.canonicalName)?.meaning
     }
-
-    private static let shapes = Set(credentialNames.map(shape)).sorted()
-
-    private static func shape(_ name: String) -> Int { name.utf8.count << 8 | Int(name.utf8.first ?? 0) }
 
     static func hasCredentials(_ fields: HTTPFields, ignoring ignored: Set<HTTPField.Name> = []) -> Bool {
         // By place: a loop over the fields themselves copies each.
         fields.indices.contains {
-            isCredential(fields[$0].name.canonicalName) && (ignored.isEmpty || !ignored.contains(fields[$0].name))
+            isCredential(fields[$0]) && (ignored.isEmpty || !ignored.contains(fields[$0].name))
         }
     }
 
@@ -45,7 +36,8 @@ struct CredentialPartition: Sendable {
         if let principal = request.principal { return .principal(principal) }
         guard Self.hasCredentials(request.head.headerFields, ignoring: ignored) else { return .shared }
         var hmac = HMAC<SHA256>(key: secret)
-        for field in request.head.headerFields where Self.isCredential(field) && !ignored.contains(field.name) {
+        // With proofs alone it is the HMAC of nothing: what nobody in particular asked for, and what is not shared all the same.
+        for field in request.head.headerFields where Self.isKeyed(field) && !ignored.contains(field.name) {
             hmac.update(field)
         }
         return .credentials(Array(hmac.finalize()))
@@ -67,7 +59,9 @@ struct CredentialPartition: Sendable {
         }
         if fields.isEmpty, pieces.isEmpty { return .shared }
         var hmac = HMAC<SHA256>(key: secret)
-        for field in fields { hmac.update(field) }
+        for field in fields where Self.meaning(of: field) != .proof || secrets.fields.contains(field.name) {
+            hmac.update(field)
+        }
         if !pieces.isEmpty {
             // No field of a request has a name like this, so that no fields ever lead here.
             hmac.updateWithLengthPrefix(Array("secret parameters".utf8))

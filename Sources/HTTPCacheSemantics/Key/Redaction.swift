@@ -138,7 +138,7 @@ public enum Redaction {
                     cookie.endIndex == field.value.endIndex
                     ? placeholder : "\(String(decoding: cookie, as: UTF8.self))=\(placeholder)"
             } else if secretFieldNames.contains(name) || name.hasSuffix("-token") || name.hasSuffix("-secret")
-                || name.hasSuffix("-password")
+                || name.hasSuffix("-password") || RequestFieldTable.credentials.entry(of: name) != nil
             {
                 copy.value = placeholder
             } else if uriFieldNames.contains(name) {

@@ -16,6 +16,8 @@ public struct Configuration: Sendable {
         public var preservesHost: Bool
         /// How much of the network may be used for what goes this way. A rule with a mode goes before it.
         public var mode: OfflineMode?
+        /// `unknown-fields`: what becomes of request fields of which nothing is known.
+        public var unknownFields: FieldHandling?
         /// The line on which it begins.
         public var line: Int?
         /// Which of the file's routes it is, from 1: also where others before it could not be read.
@@ -93,10 +95,22 @@ public struct Configuration: Sendable {
     public struct Clients: Sendable, Hashable {
         /// `trusted`: proxies in front of the gateway, by their addresses.
         public var trusted: [AddressRange] = []
+        /// `underscored-fields`: what becomes of request fields whose names hold a `_`; ``FieldHandling/drop`` or ``FieldHandling/pass``.
+        public var underscoredFields: FieldHandling?
         /// `cache-status`: who is told more than whether it was a hit.
         public var cacheStatus: Audience?
         /// None.
         public init() {}
+    }
+
+    /// What becomes of request fields.
+    public enum FieldHandling: String, Sendable, Hashable, CaseIterable {
+        /// They are not forwarded.
+        case drop
+        /// They are forwarded.
+        case pass
+        /// They are forwarded, and the request goes past the store.
+        case bypass
     }
 
     /// Who sees something.

@@ -82,6 +82,11 @@ extension Configuration.Route {
                 setting("origin", origin, standard: false),
                 setting("preserve-host", "\(preservesHost)", standard: !preservesHost),
                 setting("mode", mode?.rawValue, standard: mode == nil),
+                setting(
+                    "unknown-fields",
+                    (unknownFields ?? .pass).rawValue,
+                    standard: unknownFields == nil || unknownFields == .pass
+                ),
             ]
         )
     }

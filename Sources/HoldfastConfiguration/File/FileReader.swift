@@ -108,7 +108,9 @@ struct FileReader {
 }
 
 extension FileReader {
-    private static let routeKeys = ["name", "host", "path", "origin", "preserve-host", "mode"]
+    private static let routeKeys = [
+        "name", "host", "path", "origin", "preserve-host", "mode", "unknown-fields",
+    ]
 
     private mutating func readRoutes(_ entry: FileValue.Entry) {
         guard case .list(let routes, _) = entry.value else {
@@ -139,6 +141,10 @@ extension FileReader {
                     case "origin": route.origin = try inner.value.text("a URL such as 'https://api.example.com'")
                     case "preserve-host": route.preservesHost = try inner.value.flag()
                     case "mode": route.mode = try Readers.mode(inner.value)
+                    case "unknown-fields":
+                        route.unknownFields = try inner.value.word(
+                            Configuration.FieldHandling.allCases.map { ($0.rawValue, $0) }
+                        )
                     default: throw Readers.unknown(inner, of: Self.routeKeys)
                     }
                 }

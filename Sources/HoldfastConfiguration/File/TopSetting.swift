@@ -64,6 +64,13 @@ struct TopSetting: Sendable {
             },
             written: { ($0.clients.cacheStatus ?? .everyone).rawValue }
         ),
+        TopSetting(
+            "clients.underscored-fields",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.clients.underscoredFields = try value.word([("drop", .drop), ("pass", .pass)])
+            },
+            written: { ($0.clients.underscoredFields ?? .drop).rawValue }
+        ),
     ]
 
     private static let store = [

@@ -32,6 +32,7 @@ extension GatewayConfiguration {
             messageLimits.startLine = min(messageLimits.startLine, octets)
         }
         trustedClients = configuration.clients.trusted
+        if configuration.clients.underscoredFields == .pass { underscoredFields = .pass }
         hidesCacheStatusDetails = configuration.clients.cacheStatus == .trusted
         if let duration = configuration.drainTimeout { timeouts.draining = duration }
         if let duration = configuration.stallTimeouts.client { timeouts.content = duration }
@@ -73,13 +74,19 @@ extension GatewayRoutes {
         }
         let made = routes.enumerated().compactMap { index, route -> GatewayRoute? in
             do {
-                return try GatewayRoute(
+                var made = try GatewayRoute(
                     name: route.name,
                     host: route.host,
                     path: route.path,
                     origin: GatewayOrigin(route.origin),
                     preservesHost: route.preservesHost
                 )
+                switch route.unknownFields {
+                case nil, .pass: break
+                case .drop: made.unknownFields = .drop
+                case .bypass: made.unknownFields = .bypass
+                }
+                return made
             } catch let refusal as GatewayOrigin.Refusal {
                 refuse(index, "origin", refusal.description)
             } catch {

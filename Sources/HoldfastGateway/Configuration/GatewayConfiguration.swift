@@ -30,10 +30,22 @@ public struct GatewayConfiguration: Sendable {
     /// Proxies in front of this gateway, by their addresses: to what they say of their clients (`Forwarded`, `X-Forwarded-For`, `X-Forwarded-Proto`) this gateway adds its own word;
     /// of all others it takes the place.
     public var trustedClients: [AddressRange] = []
+    /// What becomes of fields whose names hold a `_`. Dropped
+    public var underscoredFields = UnderscoredFields.drop
     /// Clients that are not trusted learn from `Cache-Status` whether the answer was stored, and no more. RFC 9211 §4
     public var hidesCacheStatusDetails = false
     /// See ``Timeouts``.
     public var timeouts = Timeouts()
+
+    /// What becomes of request fields whose names hold a `_`.
+    ///
+    /// CGI, WSGI, Rack and PHP read `X_Forwarded_Host` as `X-Forwarded-Host`, so that a client could say in one what it may not say in the other.
+    public enum UnderscoredFields: String, Sendable, Hashable, CaseIterable {
+        /// They are dropped, whoever sends them.
+        case drop
+        /// They pass. A request that has one goes past the store: nothing of it is stored, and nothing stored answers it.
+        case pass
+    }
 
     /// How long a client may take.
     public struct Timeouts: Sendable, Hashable {

@@ -7,27 +7,43 @@ import HTTPTypes
 enum ForwardedFields {
     private static let policy = CachePolicy(kind: .shared)
 
-    /// What a client says about itself and its way here, or about another target than its own; this gateway's word takes its place.
-    ///
-    /// An origin that builds a page from one of them, none of which is in the key, has built it for everybody.
-    private static let overwritten: Set<String> = [
-        "forwarded", "x-forwarded", "x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-scheme",
-        "x-forwarded-port", "x-forwarded-server", "x-forwarded-ssl", "x-forwarded-prefix", "x-real-ip",
-        "x-original-url", "x-original-host", "x-rewrite-url", "x-http-method-override", "x-http-method",
-        "x-method-override", "x-host", "http2-settings",
-    ]
+    /// What passes of a request's fields.
+    struct Passing {
+        var fields: HTTPFields
+        /// Nothing passes that says something unknown, where what that leads to may not be stored.
+        var isStorable = true
+    }
 
     /// A request's fields without those that end here. Framing and `Host` are the sender's to write.
-    static func ofRequest(_ fields: HTTPFields) -> HTTPFields {
-        CachePolicy.forwardedFields(of: fields) { name in
-            switch name.utf8.first {
-            case UInt8(ascii: "c"): name == "content-length"
-            case UInt8(ascii: "e"): name == "expect"
-            case UInt8(ascii: "h"): name == "host" || overwritten.contains(name)
-            case UInt8(ascii: "f"), UInt8(ascii: "x"): overwritten.contains(name)
-            default: false
+    ///
+    /// What a client says about itself, its way here, or another target than its own ends here, and this gateway's word takes its place
+    /// (``RequestFieldTable``). None of that is in the key: an origin that builds a page from it has built it for everybody.
+    ///
+    /// - Parameters:
+    ///   - isTrusted: the client is a proxy, which may say more about its own clients.
+    static func ofRequest(
+        _ fields: HTTPFields,
+        isTrusted: Bool,
+        underscored: GatewayConfiguration.UnderscoredFields,
+        unknown: GatewayRoute.UnknownFields
+    ) -> Passing {
+        var isStorable = true
+        let passing = CachePolicy.forwardedFields(of: fields) { name in
+            switch name {
+            case "content-length", "expect", "host": return true
+            default: break
             }
+            if let entry = RequestFieldTable.claims.entry(of: name) { return entry.isGateways || !isTrusted }
+            if name.utf8.contains(UInt8(ascii: "_")) {
+                guard underscored == .pass else { return true }
+                isStorable = false
+            }
+            guard unknown != .pass, RequestFieldTable.known.entry(of: name) == nil else { return false }
+            guard unknown != .drop else { return true }
+            isStorable = false
+            return false
         }
+        return Passing(fields: passing, isStorable: isStorable)
     }
 
     /// A response's fields without those that end here.

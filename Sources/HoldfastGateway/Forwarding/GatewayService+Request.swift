@@ -81,14 +81,17 @@ extension GatewayService {
         from client: GatewayClient
     ) throws -> CacheRequest {
         guard !inForce.hasPassed(head.fields) else { throw Refused(problem: .loop) }
-        var fields = try forwardedFields(head)
-        fields.append(inForce.via(minorVersion: head.minorVersion))
-        ForwardedFields.appendClient(
-            client,
-            to: &fields,
-            behind: inForce.configuration.isTrusted(client.address) ? head.fields : [:]
-        )
         let routes = inForce.configuration.routes
+        let isTrusted = inForce.configuration.isTrusted(client.address)
+        let passing = ForwardedFields.ofRequest(
+            head.fields,
+            isTrusted: isTrusted,
+            underscored: inForce.configuration.underscoredFields,
+            unknown: routes.routes[choice.route].unknownFields
+        )
+        var fields = try countForwards(head, passing.fields)
+        fields.append(inForce.via(minorVersion: head.minorVersion))
+        ForwardedFields.appendClient(client, to: &fields, behind: isTrusted ? head.fields : [:])
         let isPreserving = routes.routes[choice.route].preservesHost && head.authority != nil
         // A host that is not in the key must not be in the response either, as a link say: it is only told where it is keyed.
         if isPreserving, let authority = head.authority {
@@ -101,15 +104,16 @@ extension GatewayService {
                 authority: isPreserving ? head.authority : routes.routes[choice.route].origin.authority,
                 path: choice.path,
                 headerFields: fields
-            )
+            ),
+            storage: passing.isStorable ? .byResponse : .never
         )
         request.client = client.principal(head.fields, inForce.configuration)
         return request
     }
 
-    /// The fields that pass; `Max-Forwards` counts down. RFC 9110 §7.6.2
-    private func forwardedFields(_ head: RequestHead) throws -> HTTPFields {
-        var fields = ForwardedFields.ofRequest(head.fields)
+    /// `Max-Forwards` counts down. RFC 9110 §7.6.2
+    private func countForwards(_ head: RequestHead, _ passing: HTTPFields) throws -> HTTPFields {
+        var fields = passing
         guard head.method == .options || head.method == .trace, let text = fields[.maxForwards],
             text.utf8.allSatisfy(\.isDigit), let count = Int(text)
         else { return fields }

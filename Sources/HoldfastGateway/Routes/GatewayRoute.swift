@@ -22,6 +22,21 @@ public struct GatewayRoute: Sendable, Hashable {
     /// Sends the client's `Host` to the origin, and keys by it; for origins that serve several names.
     public let preservesHost: Bool
 
+    /// What becomes of request fields of which nothing is known. They pass.
+    public var unknownFields = UnknownFields.pass
+
+    /// What becomes of request fields that no origin is known to read as target, method, identity or credential, and that no standard names.
+    ///
+    /// They are in no key: an origin that builds a page from one, and names it in no `Vary`, has built it for everybody.
+    public enum UnknownFields: String, Sendable, Hashable, CaseIterable {
+        /// They pass, and the response is stored.
+        case pass
+        /// They are dropped.
+        case drop
+        /// They pass. A request that has one goes past the store: nothing of it is stored, and nothing stored answers it.
+        case bypass
+    }
+
     let pattern: HostPattern
     let prefix: PathPrefix
     let originPrefix: PathPrefix
