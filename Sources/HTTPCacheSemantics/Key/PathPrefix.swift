@@ -34,7 +34,4 @@ package struct PathPrefix: Sendable, Hashable {
         let path = text + rest
         return path.hasPrefix("/") ? path : "/" + path
     }
-
-    /// Whether all paths that begin with another prefix begin with this one.
-    package func covers(_ other: PathPrefix) -> Bool { rest(of: other.text) != nil }
 }

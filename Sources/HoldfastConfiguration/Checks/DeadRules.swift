@@ -42,11 +42,11 @@ struct DeadRules {
     private static func candidates(for entry: CompiledRules.Entry, at place: Int, _ index: RuleIndex) -> [Int] {
         // What covers a rule about everything is about everything, too: such rules are found with any pattern.
         guard let first = entry.patterns.first else {
-            return index.possiblyCovering(.everything, before: place).sorted()
+            return index.possiblyCovering(.everything, before: place, limit: comparisonLimit).sorted()
         }
-        var result = index.possiblyCovering(first, before: place)
+        var result = index.possiblyCovering(first, before: place, limit: comparisonLimit)
         for pattern in entry.patterns.dropFirst() {
-            result.formIntersection(index.possiblyCovering(pattern, before: place))
+            result.formIntersection(index.possiblyCovering(pattern, before: place, limit: comparisonLimit))
         }
         return result.sorted()
     }

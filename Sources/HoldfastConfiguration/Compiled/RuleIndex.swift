@@ -1,11 +1,14 @@
-/// Finds the rules whose patterns may match a target, without a look at the others: by the end of the host, then by the beginning of the path, as far as there is no star.
+import HTTPCacheSemantics
+
+/// Finds the rules whose patterns may match a target, without a look at the others: by the end of the host, then by the beginning of the path, as far as there is no star, then by
+/// what stands between stars (``LiteralIndex``).
 struct RuleIndex: Sendable {
     struct Entry: Sendable {
         var pattern: CompiledPattern
         var rule: Int
     }
 
-    private let table: PrefixTable<PrefixTable<[Entry]>>
+    private let table: PrefixTable<PrefixTable<LiteralIndex>>
     /// Rules without patterns, in their order.
     private let unconditional: [Int]
 
@@ -18,7 +21,7 @@ struct RuleIndex: Sendable {
                     .append(Entry(pattern: pattern, rule: rule))
             }
         }
-        table = PrefixTable(entries.mapValues { PrefixTable($0) })
+        table = PrefixTable(entries.mapValues { PrefixTable($0.mapValues { LiteralIndex($0) }) })
         unconditional = patterns.indices.filter { patterns[$0].isEmpty }
     }
 
@@ -33,29 +36,39 @@ struct RuleIndex: Sendable {
         var rules: [Int]
         /// Another query could make a difference.
         var dependOnQuery: Bool
+        /// Patterns that were compared with the target: what a match costs.
+        var comparisons: Int
     }
 
     func matches(_ target: TargetParts, where isRelevant: (Int) -> Bool) -> Matches {
         var found = Set<Int>()
         var dependOnQuery = false
-        table.forEach(startOf: target.host.reversed()) { paths in
-            paths.forEach(startOf: target.path) { entries in
-                for entry in entries where entry.pattern.matchesBase(target) && isRelevant(entry.rule) {
+        var comparisons = 0
+        table.forEach(startOf: target.host.reversed()) { _, paths in
+            paths.forEach(startOf: target.path) { _, index in
+                index.forEach(in: target.path) { entry in
+                    comparisons += 1
+                    guard entry.pattern.matchesBase(target), isRelevant(entry.rule) else { return }
                     if entry.pattern.query != nil { dependOnQuery = true }
                     if entry.pattern.matchesQuery(target) { found.insert(entry.rule) }
                 }
             }
         }
         found.formUnion(unconditional.lazy.filter(isRelevant))
-        return Matches(rules: found.sorted(), dependOnQuery: dependOnQuery)
+        return Matches(rules: found.sorted(), dependOnQuery: dependOnQuery, comparisons: comparisons)
     }
 
     /// Rules with a pattern that may cover this one: a pattern begins no later with its stars than one that it covers.
-    func possiblyCovering(_ pattern: CompiledPattern, before rule: Int) -> Set<Int> {
-        var found = Set(unconditional.prefix { $0 < rule })
-        table.forEach(startOf: Self.hostEnd(pattern)) { paths in
-            paths.forEach(startOf: pattern.path.prefix) { entries in
-                for entry in entries where entry.rule < rule { found.insert(entry.rule) }
+    ///
+    /// - Parameter limit: the first so many of each beginning, so that rules that all begin alike are not all compared with each other.
+    func possiblyCovering(_ pattern: CompiledPattern, before rule: Int, limit: Int) -> Set<Int> {
+        var found = Set(unconditional.prefix { $0 < rule }.prefix(limit))
+        table.forEach(startOf: Self.hostEnd(pattern)) { _, paths in
+            paths.forEach(startOf: pattern.path.prefix) { _, index in
+                for entry in index.all.prefix(limit) {
+                    guard entry.rule < rule else { break }
+                    found.insert(entry.rule)
+                }
             }
         }
         return found

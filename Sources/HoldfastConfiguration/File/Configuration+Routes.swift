@@ -29,20 +29,12 @@ extension Configuration.Route {
         let label = its.prefix { $0 != "." }
         return !label.isEmpty && its.dropFirst(label.count) == tail
     }
-
-    /// Whether a request for the other route always comes to this one.
-    func covers(_ other: Configuration.Route) -> Bool {
-        if let host {
-            guard let its = other.host?.lowercased(), Self.host(host, covers: its) else { return false }
-        }
-        return PathPrefix(path).covers(PathPrefix(other.path))
-    }
 }
 
 extension String {
-    fileprivate var hasPort: Bool { withoutPort.utf8.count < utf8.count }
+    var hasPort: Bool { withoutPort.utf8.count < utf8.count }
 
-    fileprivate var withoutPort: String {
+    var withoutPort: String {
         guard let colon = lastIndex(of: ":"), !self[colon...].contains("]") else { return self }
         return String(self[..<colon])
     }
@@ -75,11 +67,12 @@ extension Configuration {
         if options.breaker.initialBackOff > options.breaker.maximumBackOff {
             report("breaker.first-probe", "It is more than \(other("breaker.longest-pause")).")
         }
-        for (index, route) in routes.enumerated() { findings += problems(of: route, at: index) }
+        let ways = KnownWays(routes)
+        for (index, route) in routes.enumerated() { findings += problems(of: route, at: index, ways) }
         return findings
     }
 
-    private func problems(of route: Route, at index: Int) -> [ConfigurationError.Finding] {
+    private func problems(of route: Route, at index: Int, _ ways: KnownWays) -> [ConfigurationError.Finding] {
         var findings: [ConfigurationError.Finding] = []
         func report(_ setting: String?, _ message: String) {
             let subject = route.subject(number: index + 1)
@@ -105,7 +98,7 @@ extension Configuration {
                 report("host", "\(shown(host)) is no host such as 'api.local', 'api.local:8080' or '*.example.com'.")
             }
         }
-        if let other = routeWhoseModeHolds(for: route), routes[other].mode != route.mode, let mode = routes[other].mode
+        if let other = ways.firstWithMode(above: route), routes[other].mode != route.mode, let mode = routes[other].mode
         {
             let place = routes[other].line.map { " (line \($0))" } ?? ""
             report(
@@ -114,10 +107,10 @@ extension Configuration {
                     + "is one for both. Name it here too; another mode counts only where this route comes first, and leads to a longer path."
             )
         }
-        if let name = route.name, let first = routes[..<index].first(where: { $0.name == name }) {
-            report("name", "Another route\(first.line.map { " on line \($0)" } ?? "") has this name.")
+        if let name = route.name, let first = ways.named[name], first < index {
+            report("name", "Another route\(routes[first].line.map { " on line \($0)" } ?? "") has this name.")
         }
-        if let first = routes[..<index].firstIndex(where: { $0.covers(route) }) {
+        if let first = ways.firstCovering(route), first < index {
             let place = routes[first].line.map { " (line \($0))" } ?? ""
             report(
                 nil,
@@ -125,19 +118,6 @@ extension Configuration {
             )
         }
         return findings
-    }
-
-    /// Modes hold for what is asked of an origin, whichever way it was asked: the first route whose origin covers this one's decides.
-    private func routeWhoseModeHolds(for route: Route) -> Int? {
-        guard !route.preservesHost, let target = try? TargetURI(route.origin) else { return nil }
-        func prefix(_ target: TargetURI) -> Substring {
-            target.path.last == "/" ? target.path.dropLast() : target.path[...]
-        }
-        return routes.firstIndex { other in
-            guard other.mode != nil, !other.preservesHost, let its = try? TargetURI(other.origin) else { return false }
-            return its.scheme == target.scheme && its.authority == target.authority
-                && (prefix(target) + "/").hasPrefix(prefix(its) + "/")
-        }
     }
 
     private func checkPath(_ path: String, _ report: (String) -> Void) {

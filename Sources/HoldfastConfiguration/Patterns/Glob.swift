@@ -65,6 +65,11 @@ struct Glob: Sendable, Hashable {
         tokens.compactMap { if case .octet(let octet) = $0 { octet } else { nil } }
     }
 
+    /// Octets that every text holds behind ``prefix``: what stands between stars, and behind the last.
+    var literalsBehindStars: [[UInt8]] {
+        tokens[prefix.count...].split { !$0.isOctet }.map { Self.literal($0) }
+    }
+
     /// Whether it stands for all of a text.
     func matches(_ text: [UInt8]) -> Bool {
         guard hasStar else { return text == prefix }

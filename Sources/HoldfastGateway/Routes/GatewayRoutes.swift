@@ -10,15 +10,15 @@ import HTTPCacheSemantics
 /// ```
 ///
 /// Of the routes that a request's host and path belong to, the first takes it; a request that no route takes is answered 404, and nothing is sent anywhere. One route without
-/// conditions costs a request nothing; among many, one look into a table of hosts finds those in question.
+/// conditions costs a request nothing; among many, one look into a table of hosts and paths finds it.
 public struct GatewayRoutes: Sendable {
     /// In the order in which they are tried; at least one.
     public let routes: [GatewayRoute]
     /// Whether all requests go the way of the first.
     private let isUnconditional: Bool
     private let havePaths: Bool
-    /// The routes' places, by the hosts they are for.
-    private let table: HostTable<Int>
+    /// The routes' places, by the hosts and paths they are for.
+    private let table: WayTable
     private let endpoints: OriginTable
 
     /// Why routes cannot stand beside each other.
@@ -45,7 +45,7 @@ public struct GatewayRoutes: Sendable {
         routes = [route]
         isUnconditional = true
         havePaths = route.hasPath
-        table = HostTable([])
+        table = Self.table(routes)
         endpoints = OriginTable(routes)
     }
 
@@ -58,17 +58,20 @@ public struct GatewayRoutes: Sendable {
         self.routes = routes
         isUnconditional = !first.isConditional
         havePaths = routes.contains(where: \.hasPath)
-        table = HostTable(routes.enumerated().map { ($1.pattern.name, $0) })
+        table = Self.table(routes)
         endpoints = OriginTable(routes)
-        for (index, route) in routes.enumerated() {
-            guard let other = endpoints.shadowing(route), let name = routes.firstIndex(of: other) else { continue }
-            throw Refusal(
-                route: index,
-                description:
-                    "\(Self.name(route, index)) and \(Self.name(other, name)) make the same requests to '\(route.endpoint)' and "
-                    + "'\(other.endpoint)'. Preserve the host in neither, or give their origins different paths."
-            )
-        }
+        guard let (index, other) = endpoints.shadowed else { return }
+        let names = "\(Self.name(routes[index], index)) and \(Self.name(routes[other], other))"
+        throw Refusal(
+            route: index,
+            description:
+                "\(names) make the same requests to '\(routes[index].endpoint)' and '\(routes[other].endpoint)'. "
+                + "Preserve the host in neither, or give their origins different paths."
+        )
+    }
+
+    private static func table(_ routes: [GatewayRoute]) -> WayTable {
+        WayTable(routes.map { ($0.pattern.name, $0.prefix, $0.pattern.port) })
     }
 
     /// The way of a request; `nil` where no route takes it.
@@ -82,16 +85,13 @@ public struct GatewayRoutes: Sendable {
             return routes[0].path(for: target).map { Choice(route: 0, path: $0) }
         }
         let host = authority.map { RequestedHost($0) }
-        for index in table.elements(for: host?.name) {
-            // A gateway speaks http, whose port is 80 where none is named. RFC 9110 §4.2.1
-            guard routes[index].pattern.includes(port: host?.port, standard: 80),
-                let path = routes[index].path(for: target)
-            else {
-                continue
-            }
-            return Choice(route: index, path: path)
+        // A gateway speaks http, whose port is 80 where none is named. RFC 9110 §4.2.1
+        let index = table.first(host: host?.name, path: PathNormalForm.path(target.utf8)) {
+            routes[$0].pattern.includes(port: host?.port, standard: 80)
         }
-        return nil
+        return index.flatMap { index in
+            routes[index].path(for: target).map { Choice(route: index, path: $0) }
+        }
     }
 
     /// Whether a request is refused because it might leave the path of a route, or of an origin, with a dot segment.

@@ -1,5 +1,5 @@
 /// Values by octets that texts begin with. All that belong to a text are found with one search and a short walk.
-struct PrefixTable<Value: Sendable>: Sendable {
+package struct PrefixTable<Value: Sendable>: Sendable {
     private struct Row: Sendable {
         var prefix: [UInt8]
         var value: Value
@@ -10,7 +10,7 @@ struct PrefixTable<Value: Sendable>: Sendable {
     /// In the order of their octets.
     private let rows: [Row]
 
-    init(_ values: [[UInt8]: Value]) {
+    package init(_ values: [[UInt8]: Value]) {
         var rows: [Row] = []
         rows.reserveCapacity(values.count)
         // Prefixes that the one before last begins with, shortest first.
@@ -23,8 +23,8 @@ struct PrefixTable<Value: Sendable>: Sendable {
         self.rows = rows
     }
 
-    /// Calls `body` with the values of all prefixes that a text begins with, the longest first.
-    func forEach(startOf text: [UInt8], _ body: (Value) -> Void) {
+    /// Calls `body` with the lengths and the values of all prefixes that a text begins with, the longest first.
+    package func forEach(startOf text: [UInt8], _ body: (_ length: Int, Value) -> Void) {
         // The last row that is not after the text: whatever the text begins with, that row begins with, too.
         var low = 0
         var high = rows.count
@@ -35,8 +35,19 @@ struct PrefixTable<Value: Sendable>: Sendable {
         var index = low - 1
         // Rows between the text and its longest prefix share less and less with it.
         while index >= 0 {
-            if text.starts(with: rows[index].prefix) { body(rows[index].value) }
+            if text.starts(with: rows[index].prefix) { body(rows[index].prefix.count, rows[index].value) }
             index = rows[index].parent
+        }
+    }
+}
+
+extension PrefixTable {
+    /// The same for prefixes of paths, which end where a segment ends: `/v1` is one of `/v1/a`, and not of `/v10`.
+    ///
+    /// - Parameter path: in ``PathNormalForm``, as the prefixes are (``PathPrefix/normalForm``).
+    package func forEach(startOfPath path: [UInt8], _ body: (Value) -> Void) {
+        forEach(startOf: path) { length, value in
+            if length == path.count || path[length] == UInt8(ascii: "/") { body(value) }
         }
     }
 }
