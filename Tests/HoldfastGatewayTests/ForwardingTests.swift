@@ -137,7 +137,7 @@ struct ForwardingTests {
                 if isTrusted {
                     #expect(miss["Cache-Status"] == "inner; hit; key=a, holdfast; fwd=uri-miss; stored")
                     #expect(hit["Cache-Status"] == "inner; hit; key=a, holdfast; hit; ttl=60")
-                    #expect(refused["Cache-Status"] == "holdfast; detail=refused")
+                    #expect(refused["Cache-Status"] == "holdfast; detail=gateway")
                 } else {
                     #expect(miss["Cache-Status"] == "holdfast; fwd=miss")
                     #expect(hit["Cache-Status"] == "holdfast; hit")
