@@ -72,7 +72,7 @@ struct UploadTimeTests {
                                 try await content.begin(client)
                                 for piece in content.pieces {
                                     // This test is about time that passes.
-                                    try await Task.sleep(for: limit / 3) // lets time pass
+                                    try await Task.sleep(for: limit / 3)  // lets time pass
                                     try? await client.send(piece)
                                 }
                                 return (try? await client.response().status) ?? 0
