@@ -45,7 +45,6 @@ import Testing
         [(1, 20.0), (1, 2), (500, 20)].map { Bad(targets: targets, delay: $0.0, honestPerSecond: $0.1) }
     }
 
-    /// Mutant: `breaker-counts-one-target`.
     @Test(arguments: bad) func targetsThatFailAmongHealthyOnesCostOthersNothing(_ bad: Bad) {
         let attackers = BreakerWorld.Clients(
             perSecond: 200,

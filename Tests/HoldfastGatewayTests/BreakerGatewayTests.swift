@@ -28,8 +28,6 @@ import Testing
     }
 
     /// 200 bad requests a second of the cache's clock, by 10 clients, beside misses of 15 and stale responses to 5.
-    ///
-    /// Mutant: `breaker-counts-one-target`.
     @Test(arguments: [1, 3]) func aTargetThatFailsShutsOutNobody(badTargets: Int) async throws {
         try await RawOrigin.with(Array(repeating: Self.healthy, count: 5000)) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
@@ -104,8 +102,6 @@ import Testing
     }
 
     /// An outage ends for misses about a second after the origin's return, not when the next probe comes.
-    ///
-    /// Mutant: `breaker-tries-with-probes-only`.
     @Test func anOriginThatIsBackIsFoundByTheNextMissAfterASecond() async throws {
         let state = Origin()
         try await RawOrigin.with(
