@@ -90,11 +90,13 @@ import Testing
                 _ = try await gateway.get("/other", fields: "X-Bad: 1\r\n")
                 _ = try await gateway.get("/other")
                 for _ in 0..<10 { _ = try await gateway.get("/", fields: "X-Bad: 1\r\n") }
-                let before = origin.requests.count
+                // A probe, which has none of the client's fields, may come at any time.
+                let isBad: (RawOrigin.Request) -> Bool = { $0.text.contains("X-Bad") }
+                let before = origin.requests.count(where: isBad)
                 let refused = try await gateway.get("/", fields: "X-Bad: 1\r\n")
                 #expect(refused.status == 504)
                 #expect(refused.text.contains("again and again"))
-                #expect(origin.requests.count == before)
+                #expect(origin.requests.count(where: isBad) == before)
                 let fine = try await gateway.get("/")
                 #expect(fine.status == 200)
             }

@@ -139,7 +139,11 @@ struct BytesBehindTests {
                 try await Self.all(sample.clients) { _ in
                     let response = try await gateway.send("\(method) \(target) HTTP/1.1\r\nHost: g\r\n\r\n")
                     #expect(!response.text.contains("evil"))
-                    #expect(response.status == (sample.kind == .noContent ? 204 : 200))
+                    let expected = sample.kind == .noContent ? 204 : 200
+                    // A request that crosses with the bytes on its connection gets them for a
+                    // response; they make no sense, and that is a 502.
+                    let mayCross = sample.arrival == .right && sample.clients > 1
+                    #expect(response.status == expected || mayCross && response.status == 502)
                 }
                 if sample.arrival.isKnownAtOnce { #expect(Self.isClean(gateway, sample)) }
                 isLying.store(false, ordering: .relaxed)
@@ -275,7 +279,12 @@ struct BytesBehindTests {
 
     /// Waits for what another task does, and not for ever.
     private static func until(_ condition: () -> Bool) async throws {
-        for _ in 0..<2_000_000 where !condition() { await Task.yield() }
-        try #require(condition())
+        for _ in 0..<60_000 {
+            if condition() { return }
+            // It is asked rarely: the condition looks at the whole store.
+            try await Task.sleep(for: .milliseconds(2))  // lets time pass
+        }
+        Issue.record("It did not come about.")
+        throw CancellationError()
     }
 }

@@ -185,7 +185,7 @@ struct ConnectionTests {
                         configuration.maximumConnections = 1
                         gateway.server.reconfigure(configuration)
                         var answer: RawResponse?
-                        while answer?.status != 400 { answer = try? await gateway.send(question) }
+                        while answer?.status != 204 { answer = try? await gateway.send(question) }
                     }
                 }
             }

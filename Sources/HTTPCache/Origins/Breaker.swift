@@ -162,14 +162,16 @@ package struct Breaker: Sendable, Hashable {
             // Where others succeed, each target counts once.
             let servesOthers = lastSuccess.map { isRecent($0, now, Self.successMemory) } ?? false
             guard (servesOthers ? run.targets.count : run.responses) >= options.failureThreshold else { return .none }
-            if doubt > 0 { return confirm(at: now) }
+            // A single target says nothing about others: something else is asked for first.
+            if doubt > 0 || run.targets.count == 1 { return confirm(at: now) }
         }
         // Where different targets have failed already, one more is not worth trying at once.
         open(at: now, firstTry: run.targets.count > 1 ? now.adding(Self.tryPause) : now)
         return .open
     }
 
-    /// It was wrong of late to call the origin unreachable: it is asked for something else first, once a second at most.
+    /// It may be wrong to call the origin unreachable: it is asked for something else first, once a
+    /// second at most.
     private mutating func confirm(at now: Timestamp) -> Action {
         if case .confirming = phase { return .none }
         if let confirmedAt, isRecent(confirmedAt, now, Self.tryPause) { return .none }
