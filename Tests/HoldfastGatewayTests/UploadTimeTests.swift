@@ -100,7 +100,8 @@ struct UploadTimeTests {
                 for _ in 0..<5 {
                     try await RawClient.with(port: gateway.port) { client in
                         try await content.begin(client)
-                        try await client.send(content.pieces[0])
+                        // On a busy machine the gateway may have given up before.
+                        try? await client.send(content.pieces[0])
                         let response = try await client.response()
                         #expect(response.status == 408)
                     }
