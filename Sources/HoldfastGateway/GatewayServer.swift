@@ -208,6 +208,11 @@ public final class GatewayServer: Service {
         let hot = NIOLoopBoundBox.makeBoxSendingValue(HotTable(), eventLoop: loop)
         tables.withLock { $0.append((loop, hot)) }
         return ServerBootstrap(group: loop)
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(AcceptPause(logger: service.logger))
+                }
+            }
             .serverChannelOption(.backlog, value: 1024)
             // A port that was named may have connections of an earlier process in TIME_WAIT; a free one is to be nobody's.
             .serverChannelOption(.socketOption(.so_reuseaddr), value: service.configuration.port == 0 ? 0 : 1)

@@ -1,0 +1,120 @@
+import NIOCore
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A process that has no descriptor left for a client's connection. In a process of its own: the limit is one for all of it.
+@Suite("Out of descriptors")
+struct DescriptorTests {
+    @Test("Accepting pauses, connections that are open are served, and the client that waited is served in the end")
+    func pausesAccepting() async {
+        await #expect(processExitsWith: .success) { try await DescriptorTests.runOutOfDescriptors() }
+    }
+
+    fileprivate static func runOutOfDescriptors() async throws {
+        try await RawOrigin.with([.ok("a", fields: "Cache-Control: max-age=60\r\n")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                try await RawClient.with(port: gateway.port) { open in
+                    try await get(open)
+                    var taken = try takeAllDescriptors()
+                    guard let last = taken.popLast() else { throw Unexpected("No descriptor was taken.") }
+                    close(last)
+                    // The one that is left is this client's own.
+                    let waiting = try connect(to: gateway.port)
+                    try await stayIdle(serving: open)
+                    for descriptor in taken { close(descriptor) }
+                    try getAndClose(waiting)
+                    let response = try await gateway.get("/")
+                    guard response.text == "a" else { throw Unexpected("A new client was not served.") }
+                }
+            }
+        }
+    }
+
+    /// Looks for about a second at the part of it that all threads together took. A machine that does other things
+    /// only makes it less.
+    private static func stayIdle(serving open: RawClient) async throws {
+        let (start, before) = (ContinuousClock.now, processorTime())
+        for _ in 0..<4 {
+            poll(nil, 0, 250)
+            try await get(open)
+        }
+        let (used, passed) = (processorTime() - before, ContinuousClock.now - start)
+        guard used < passed / 4 else { throw Unexpected("Accepting took \(used) of \(passed).") }
+    }
+
+    /// Has a connection served that waited in the system's queue.
+    private static func getAndClose(_ descriptor: CInt) throws {
+        defer { close(descriptor) }
+        let request = Array("GET / HTTP/1.0\r\nHost: gateway.example\r\n\r\n".utf8)
+        var response = [UInt8](repeating: 0, count: 12)
+        var arrival = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        guard send(descriptor, request, request.count, 0) == request.count, poll(&arrival, 1, 30_000) == 1,
+            recv(descriptor, &response, response.count, CInt(MSG_WAITALL)) == 12,
+            String(decoding: response, as: UTF8.self).hasSuffix("200")
+        else { throw Unexpected("The client that waited was not served.") }
+    }
+
+    private static func get(_ client: RawClient) async throws {
+        try await client.send("GET / HTTP/1.1\r\nHost: gateway.example\r\n\r\n")
+        guard try await client.response().text == "a" else { throw Unexpected("An open connection was not served.") }
+    }
+
+    /// Lowers the limit, and takes what is left under it.
+    private static func takeAllDescriptors() throws -> [CInt] {
+        let next = dup(0)
+        close(next)
+        var limit = rlimit()
+        #if canImport(Glibc)
+            let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        #else
+            let resource = RLIMIT_NOFILE
+        #endif
+        guard next >= 0, getrlimit(resource, &limit) == 0 else { throw Unexpected("getrlimit") }
+        limit.rlim_cur = rlim_t(next) + 64
+        guard setrlimit(resource, &limit) == 0 else { throw Unexpected("setrlimit") }
+        var taken: [CInt] = []
+        while true {
+            let descriptor = dup(0)
+            guard descriptor >= 0 else { return taken }
+            taken.append(descriptor)
+        }
+    }
+
+    private static func connect(to port: Int) throws -> CInt {
+        let address = try SocketAddress(ipAddress: "127.0.0.1", port: port)
+        #if canImport(Glibc)
+            let stream = CInt(SOCK_STREAM.rawValue)
+        #else
+            let stream = SOCK_STREAM
+        #endif
+        let descriptor = socket(AF_INET, stream, 0)
+        #if canImport(Glibc)
+            let outcome = address.withSockAddr { Glibc.connect(descriptor, $0, socklen_t($1)) }
+        #elseif canImport(Musl)
+            let outcome = address.withSockAddr { Musl.connect(descriptor, $0, socklen_t($1)) }
+        #else
+            let outcome = address.withSockAddr { Darwin.connect(descriptor, $0, socklen_t($1)) }
+        #endif
+        guard descriptor >= 0, outcome == 0 else { throw Unexpected("connect: \(errno)") }
+        return descriptor
+    }
+
+    /// Of all threads.
+    private static func processorTime() -> Duration {
+        var usage = rusage()
+        #if canImport(Glibc)
+            getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        #else
+            getrusage(RUSAGE_SELF, &usage)
+        #endif
+        return .seconds(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
+            + .microseconds(Int(usage.ru_utime.tv_usec) + Int(usage.ru_stime.tv_usec))
+    }
+}
