@@ -34,8 +34,9 @@ public struct EngineOptions: Sendable {
 
 /// When an origin counts as away, and how often its return is looked for.
 public struct BreakerOptions: Sendable, Hashable {
-    /// Different targets that fail in a row open the breaker where the origin took a connection (it hung up, it was silent). Where nothing
-    /// else has succeeded of late, each failure counts. A request that fails so often by itself is refused by itself for some seconds.
+    /// So many failures in a row where the origin took a connection, and it is asked for something else at once: it counts as unreachable
+    /// where that fails twice. Where it was silent to so many different targets, it does so without being asked.
+    /// A request that fails so often by itself is refused by itself for some seconds.
     ///
     /// An origin that cannot be connected to at all (refused, no route, no name, no TLS) counts as unreachable after the first failure, or after
     /// 16 where connections came about and failed in turn.

@@ -25,31 +25,58 @@ import Testing
         #expect(breaker.isOpen)
     }
 
-    @Test func opensAfterSoManyTargetsFailedInARow() {
-        let (breaker, actions) = breaker((1...3).map { (target($0), .response) })
+    /// To confirm it would keep every miss waiting for as long again.
+    @Test func opensAtOnceWhereItWasSilentToSoManyTargetsInARow() {
+        let (breaker, actions) = breaker((1...3).map { (target($0), .silence) })
         #expect(actions == [.none, .none, .open])
         #expect(breaker.verdict(for: target(4), at: start) == .unreachable)
     }
 
-    @Test func opensForTheOnlyTargetThatIsAskedFor() {
-        let (_, actions) = breaker(Array(repeating: (bad, .response), count: 3))
-        #expect(actions == [.none, .none, .open])
+    /// Different targets, the only one that is asked for, and a target that failed in both ways.
+    ///
+    /// Mutant: `breaker-opens-unconfirmed`.
+    @Test(arguments: [[1, 2, 3], [1, 1, 1], [1, 2, 1]], [[Breaker.Failure.hangUp], [.silence, .hangUp, .silence]])
+    func asksForSomethingElseBeforeItOpens(targets: [Int], failures: [Breaker.Failure]) {
+        var (breaker, actions) = breaker(
+            targets.enumerated().map { (target($1), failures[$0 % failures.count]) }
+        )
+        #expect(actions == [.none, .none, .confirm])
+        #expect(!breaker.isOpen)
+        #expect(breaker.backOff(options, jitter: 1) == .zero)
+        // Requests go on, and nothing is confirmed twice at a time.
+        #expect(breaker.verdict(for: target(4), at: start) == .reachable)
+        let fourth = breaker.failed(target(4), .hangUp, options, at: start)
+        #expect(fourth == .none)
+        actions = (1...2).map { _ in breaker.probeFailed(at: after(1)) }
+        #expect(actions == [.none, .open])
+        #expect(breaker.verdict(for: target(5), at: after(1)) == .unreachable)
+    }
+
+    @Test(arguments: [Breaker.Failure.hangUp, .silence])
+    func confirmsForTheOnlyTargetThatIsAskedFor(failure: Breaker.Failure) {
+        var (breaker, actions) = breaker(Array(repeating: (bad, failure), count: 3))
+        #expect(actions == [.none, .none, .confirm])
+        #expect(breaker.verdict(for: bad, at: start) == .failing)
+        let wasOpen = breaker.answered(target(1), at: start)
+        #expect(!wasOpen)
+        #expect(breaker.backOff(options, jitter: 1) == nil)
     }
 
     @Test func aSuccessInBetweenStartsTheCountAnew() {
-        var (breaker, _) = breaker([(target(1), .response), (target(2), .response)])
+        var (breaker, _) = breaker([(target(1), .hangUp), (target(2), .hangUp)])
         let wasOpen = breaker.answered(target(3), at: start)
-        let action = breaker.failed(target(4), .response, options, at: start)
+        let action = breaker.failed(target(4), .hangUp, options, at: start)
         #expect(!wasOpen)
         #expect(action == .none)
         #expect(!breaker.isOpen)
     }
 
     /// Mutant: `breaker-counts-one-target`.
-    @Test func aTargetThatFailsAmongOthersIsRefusedByItself() {
-        var (breaker, _) = breaker([(bad, .response)])
+    @Test(arguments: [Breaker.Failure.hangUp, .silence])
+    func aTargetThatFailsAmongOthersIsRefusedByItself(failure: Breaker.Failure) {
+        var (breaker, _) = breaker([(bad, failure)])
         _ = breaker.answered(target(1), at: start)
-        for _ in 0..<10 { _ = breaker.failed(bad, .response, options, at: after(10)) }
+        for _ in 0..<10 { _ = breaker.failed(bad, failure, options, at: after(10)) }
         #expect(!breaker.isOpen)
         #expect(breaker.verdict(for: bad, at: after(20)) == .failing)
         #expect(breaker.verdict(for: target(2), at: after(20)) == .reachable)
@@ -60,37 +87,37 @@ import Testing
     }
 
     @Test func aFailingTargetIsTriedEverMoreRarelyAndASuccessEndsThat() {
-        var (breaker, _) = breaker([(target(1), .response)])
+        var (breaker, _) = breaker([(target(1), .hangUp)])
         _ = breaker.answered(target(1), at: start)
         var now = start
         var pauses: [Int64] = []
         for _ in 0..<9 {
             let failedAt = now
             _ = breaker.answered(target(1), at: now)
-            _ = breaker.failed(bad, .response, options, at: now)
+            _ = breaker.failed(bad, .hangUp, options, at: now)
             while breaker.verdict(for: bad, at: now) == .failing { now = now.adding(milliseconds: 100) }
             pauses.append(now.milliseconds(since: failedAt))
         }
         #expect(pauses == [0, 0, 1000, 2000, 4000, 8000, 8000, 8000, 8000])
-        _ = breaker.failed(bad, .response, options, at: now)
+        _ = breaker.failed(bad, .hangUp, options, at: now)
         _ = breaker.answered(AskedTarget(target: bad.target, request: 2), at: now)
         #expect(breaker.verdict(for: bad, at: now) == .reachable)
     }
 
     @Test func failuresThatWereUnderWayTogetherAreOneTry() {
-        var (breaker, _) = breaker([(target(1), .response)])
+        var (breaker, _) = breaker([(target(1), .hangUp)])
         _ = breaker.answered(target(1), at: start)
-        for _ in 0..<30 { _ = breaker.failed(bad, .response, options, at: start) }
+        for _ in 0..<30 { _ = breaker.failed(bad, .hangUp, options, at: start) }
         #expect(breaker.verdict(for: bad, at: after(999)) == .failing)
         #expect(breaker.verdict(for: bad, at: after(1000)) == .reachable)
     }
 
     @Test func tooManyFailingTargetsAreForgottenAndNotRefused() {
-        var (breaker, _) = breaker([(target(0), .response)])
+        var (breaker, _) = breaker([(target(0), .hangUp)])
         _ = breaker.answered(target(0), at: start)
         for number in 0..<1000 {
             for _ in 0..<3 {
-                _ = breaker.failed(target(number), .response, options, at: start)
+                _ = breaker.failed(target(number), .hangUp, options, at: start)
                 _ = breaker.answered(target(1000), at: start)
             }
         }
@@ -108,15 +135,11 @@ import Testing
     }
 
     @Test func openItTriesOtherTargetsBeforeTheOneThatFailed() {
-        var (breaker, _) = breaker(Array(repeating: (bad, .response), count: 3))
-        let badFirst = breaker.admit(bad, at: start)
-        let other = breaker.admit(target(1), at: start)
-        let badInTurn = breaker.admit(bad, at: after(1400))
-        let badLater = breaker.admit(bad, at: after(1500))
-        #expect(!badFirst)
-        #expect(other)
-        #expect(!badInTurn)
-        #expect(badLater)
+        var (breaker, _) = breaker(Array(repeating: (bad, .hangUp), count: 3))
+        for _ in 1...2 { _ = breaker.probeFailed(at: start) }
+        let admitted = [(bad, 1000), (target(1), 1000), (bad, 2400), (bad, 2500)]
+            .map { breaker.admit($0.0, at: after($0.1)) }
+        #expect(admitted == [false, true, false, true])
     }
 
     @Test func aClockThatIsSetBackRefusesNobody() {
@@ -125,29 +148,22 @@ import Testing
         #expect(breaker.wouldAdmit(target(1), at: start.adding(.seconds(-3600))))
     }
 
-    /// Mutant: `breaker-opens-unconfirmed`.
-    @Test func afterAFalseAlarmItAsksForSomethingElseBeforeItOpens() {
-        var (breaker, _) = breaker((1...3).map { (target($0), .response) })
+    @Test func afterAFalseAlarmItConfirmsSilenceToo() {
+        var (breaker, _) = breaker((1...3).map { (target($0), .silence) })
         _ = breaker.answered(target(9), at: after(500))
-        var actions = (4...6).map { breaker.failed(target($0), .response, options, at: after(600)) }
+        var actions = (4...6).map { breaker.failed(target($0), .silence, options, at: after(600)) }
         #expect(actions == [.none, .none, .confirm])
-        #expect(!breaker.isOpen)
-        #expect(breaker.backOff(options, jitter: 1) == .zero)
         _ = breaker.answered(target(10), at: after(610))
         // Once a second.
-        actions = (7...9).map { breaker.failed(target($0), .response, options, at: after(620)) }
+        actions = (7...9).map { breaker.failed(target($0), .silence, options, at: after(620)) }
         #expect(actions == [.none, .none, .none])
-        actions = (10...11).map { breaker.failed(target($0), .response, options, at: after(1700)) }
+        actions = (10...11).map { breaker.failed(target($0), .silence, options, at: after(1700)) }
         #expect(actions == [.confirm, .none])
-        let first = breaker.probeFailed(at: after(1710))
-        #expect(first == .none)
-        let second = breaker.probeFailed(at: after(1720))
-        #expect(second == .open)
-        #expect(breaker.isOpen)
+        #expect(!breaker.isOpen)
     }
 
     @Test func nothingIsRememberedWhenAllIsWellAgain() {
-        var (breaker, _) = breaker((1...3).map { (target($0), .response) })
+        var (breaker, _) = breaker((1...3).map { (target($0), .silence) })
         _ = breaker.answered(target(1), at: after(500))
         #expect(!breaker.isIdle)
         _ = breaker.answered(target(1), at: after(70_000))

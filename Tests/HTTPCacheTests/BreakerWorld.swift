@@ -121,17 +121,22 @@ struct BreakerWorld {
         let ended = underWay.filter { $0.end <= now }
         if !ended.isEmpty { underWay.removeAll { $0.end <= now } }
         for request in ended {
+            // It was ended: somebody had a response in the same moment.
+            if request.isProbe, !isProbing { continue }
             switch request.response {
             case .success:
                 _ = breaker.answered(request.asked, at: timestamp)
+                underWay.removeAll { $0.isProbe }
+                isProbing = false
+                nextProbe = nil
             case .failure(let failure, _):
                 if failure == .connection, !request.isProbe { lastUnconnected = request.asked }
                 _ = breaker.failed(request.asked, failure, options, at: timestamp)
+                guard request.isProbe else { continue }
+                isProbing = false
+                nextProbe = nil
+                _ = breaker.probeFailed(at: timestamp)
             }
-            guard request.isProbe else { continue }
-            isProbing = false
-            nextProbe = nil
-            _ = breaker.probeFailed(at: timestamp)
         }
     }
 

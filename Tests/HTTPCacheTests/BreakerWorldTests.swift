@@ -33,18 +33,26 @@ import Testing
         #expect(answerable > 0 && lost * 100 <= answerable, "\(name): lost \(lost) of \(answerable)")
     }
 
-    /// How a bad target fails, how many there are of them, and how often others ask.
+    /// How bad targets fail, how many there are of them, and how often others ask.
     struct Bad: Sendable, CustomTestStringConvertible {
         var targets: Int
+        var failure: Breaker.Failure
         var delay: Int64
         var honestPerSecond: Double
-        var testDescription: String { "\(targets) bad, \(delay) ms, \(honestPerSecond)/s honest" }
+        var testDescription: String { "\(targets) bad, \(failure) after \(delay) ms, \(honestPerSecond)/s honest" }
     }
 
     static let bad: [Bad] = [1, 2, 3, 5, 1000].flatMap { targets in
-        [(1, 20.0), (1, 2), (500, 20)].map { Bad(targets: targets, delay: $0.0, honestPerSecond: $0.1) }
+        [Breaker.Failure.hangUp, .silence].flatMap { failure in
+            [(1, 20.0), (1, 2), (500, 20)].map {
+                Bad(targets: targets, failure: failure, delay: $0.0, honestPerSecond: $0.1)
+            }
+        }
     }
 
+    /// Where they hang up, others lose nothing at all: nothing is called unreachable that answers a probe.
+    ///
+    /// Mutant: `breaker-asks-for-one-thing-else`.
     @Test(arguments: bad) func targetsThatFailAmongHealthyOnesCostOthersNothing(_ bad: Bad) {
         let attackers = BreakerWorld.Clients(
             perSecond: 200,
@@ -60,9 +68,11 @@ import Testing
             milliseconds: bad.honestPerSecond < 10 || bad.targets > 100 ? 300_000 : 100_000,
             [attackers, Self.honest(bad.honestPerSecond)],
             { asked, _, _ in
-                asked.target >= 1000 || asked.target == -2 ? .success(after: 5) : .failure(.response, after: bad.delay)
+                asked.target >= 1000 || asked.target == -2
+                    ? .success(after: 5) : .failure(bad.failure, after: bad.delay)
             },
             each: { world, seed in
+                if bad.failure == .hangUp { #expect(world.lost == 0, "seed \(seed): lost \(world.lost)") }
                 guard bad.targets == 1 else { return }
                 // Three times, and then once in 8 seconds.
                 let asked = world.sent.count { $0.asked.target == -1 && !$0.isProbe }
@@ -72,7 +82,7 @@ import Testing
     }
 
     /// Requests of clients until it counts as unreachable, and what it costs then.
-    @Test(arguments: [Breaker.Failure.connection, .response], [1, 2, 1000])
+    @Test(arguments: [Breaker.Failure.connection, .hangUp, .silence], [1, 2, 1000])
     func anOriginThatIsGoneCostsThreeRequests(_ failure: Breaker.Failure, targets: Int) {
         for seed in 1...5 as ClosedRange<UInt64> {
             let clients = BreakerWorld.Clients(perSecond: 200) { random in
@@ -96,10 +106,38 @@ import Testing
         }
     }
 
+    /// An origin that hangs up on everything is known as soon as three requests and two probes have failed, however many are under way.
+    @Test(arguments: [20.0, 200, 2000])
+    func anOriginThatHangsUpIsUnreachableAfterSomeMilliseconds(perSecond: Double) {
+        for seed in 1...5 as ClosedRange<UInt64> {
+            var world = BreakerWorld(seed: seed, clients: [Self.honest(perSecond)]) { _, now, _ in
+                now < 5000 ? .success(after: 2) : .failure(.hangUp, after: 2)
+            }
+            world.run(milliseconds: 5000)
+            let before = world.sent.count
+            world.run(milliseconds: 400)
+            #expect(world.breaker.isOpen, "seed \(seed)")
+            // Beside the three those that come in the six milliseconds, and of 3 in a row the last of a pair.
+            let requests = world.sent[before...].count { !$0.isProbe }
+            #expect(Double(requests) <= 5 + perSecond / 80, "seed \(seed): \(requests) requests of clients")
+        }
+    }
+
+    /// An origin that is silent keeps nobody waiting longer than the first three.
+    @Test func anOriginThatIsSilentIsUnreachableWhenTheThirdTimeoutEnds() {
+        for seed in 1...5 as ClosedRange<UInt64> {
+            var world = BreakerWorld(seed: seed, clients: [Self.honest(20)]) { _, _, _ in
+                .failure(.silence, after: 5000)
+            }
+            world.run(milliseconds: 5000 + 400)
+            #expect(world.breaker.isOpen, "seed \(seed)")
+        }
+    }
+
     /// An origin that is back is found within about a second where clients ask for what is not stored.
     ///
     /// Mutant: `breaker-tries-with-probes-only`.
-    @Test(arguments: [Breaker.Failure.connection, .response], [1000, 20_000, 120_000] as [Int64])
+    @Test(arguments: [Breaker.Failure.connection, .hangUp, .silence], [1000, 20_000, 120_000] as [Int64])
     func anOriginThatIsBackIsFoundWithinASecondWhereClientsAsk(_ failure: Breaker.Failure, outage: Int64) {
         for seed in 1...10 as ClosedRange<UInt64> {
             var world = BreakerWorld(seed: seed, clients: [Self.honest(20)]) { _, now, _ in
@@ -111,7 +149,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [Breaker.Failure.connection, .response])
+    @Test(arguments: [Breaker.Failure.connection, .hangUp, .silence])
     func anOriginThatComesAndGoesLosesOnePercent(_ failure: Breaker.Failure) {
         // There for a minute, gone for ten seconds.
         Self.expectOnePercent("comes and goes", milliseconds: 700_000, [Self.honest(50)]) { _, now, _ in

@@ -2,16 +2,19 @@ package import HTTPCacheSemantics
 
 /// Whether one origin counts as unreachable, and which requests to it fail by themselves. Pure: events go in, verdicts come out.
 ///
-/// An origin is unreachable where no connection comes about, or where requests for different targets fail in a row. A single target
-/// that fails among others that succeed is that target's affair: see ``FailingTargets``. Open, the breaker lets through the background
-/// probes and, while clients ask for what is not stored, one request a second. docs/decisions/0007
+/// An origin is unreachable where no connection comes about, where it hangs up on requests and then on probes for something else too, or
+/// where it is silent to requests for different targets in a row. A target that fails among others that succeed is that target's affair:
+/// see ``FailingTargets``. Open, the breaker lets through the background probes and, while clients ask for what is not stored, one request
+/// a second. docs/decisions/0007
 package struct Breaker: Sendable, Hashable {
     /// How a request failed.
     package enum Failure: Sendable, Hashable {
         /// No connection came about: the target has no part in it.
         case connection
-        /// The origin took the connection, and hung up or was silent.
-        case response
+        /// The origin took the connection, and hung up. To see whether it does so on others takes no time.
+        case hangUp
+        /// The origin took the connection, and was silent. To see whether it is so to others takes as long again.
+        case silence
     }
 
     /// What a request may expect.
@@ -48,16 +51,15 @@ package struct Breaker: Sendable, Hashable {
     /// Failures since the last success.
     private struct Run: Sendable, Hashable {
         var connections = 0
+        /// Connections on which no response came.
         var responses = 0
-        /// Of those the different targets; no more than can matter.
-        var targets: [Int] = []
+        /// The different targets at which it was silent; no more than can matter.
+        var silentTargets: [Int] = []
     }
 
     private var phase = Phase.closed
     private var run = Run()
     private var failing = FailingTargets()
-    /// The last success since something failed.
-    private var lastSuccess: Timestamp?
     /// How often of late the origin turned out reachable just after it was called unreachable, up to ``doubtLimit``: then it takes more to call it so again.
     private var doubt = 0
     private var doubtedAt = Timestamp.distantPast
@@ -71,14 +73,12 @@ package struct Breaker: Sendable, Hashable {
     package static let tryPause = Duration.seconds(1)
     /// The same where it was wrong of late to call the origin unreachable.
     static let tryPauseInDoubt = Duration.milliseconds(250)
-    /// Targets that must fail before the origin is called unreachable in doubt.
+    /// Probes that must fail too where something else is asked for before the origin is called unreachable.
     static let confirmations = 2
     /// A target that failed lately leaves the turn to others for this long.
     static let courtesy = Duration.milliseconds(500)
     /// An origin that is back sooner than this was not gone.
     static let falseAlarm = Duration.seconds(2)
-    /// A success this long ago still says that the origin serves others.
-    static let successMemory = Duration.seconds(10)
     /// How long doubt lasts without anything that renews it.
     static let doubtMemory = Duration.seconds(60)
     private static let doubtLimit = 2
@@ -128,7 +128,6 @@ package struct Breaker: Sendable, Hashable {
         let wasOpen = isOpen
         phase = .closed
         run = Run()
-        lastSuccess = now
         failing.succeeded(asked)
         forget(at: now)
         return wasOpen
@@ -142,15 +141,17 @@ package struct Breaker: Sendable, Hashable {
         at now: Timestamp
     ) -> Action {
         forget(at: now)
-        didConnect = failure == .response
+        didConnect = failure != .connection
         switch failure {
         case .connection:
             run.connections += 1
-        case .response:
+        case .hangUp, .silence:
             run.responses += 1
             failing.failed(asked, threshold: options.failureThreshold, at: now)
-            if run.targets.count < options.failureThreshold, !run.targets.contains(asked.target) {
-                run.targets.append(asked.target)
+            if failure == .silence, run.silentTargets.count < options.silenceThreshold,
+                !run.silentTargets.contains(asked.target)
+            {
+                run.silentTargets.append(asked.target)
             }
         }
         guard !isOpen else { return .none }
@@ -158,20 +159,20 @@ package struct Breaker: Sendable, Hashable {
         case .connection:
             // One is enough, unless connections were refused and taken in turn: then a row that chance does not make.
             guard run.connections >= 1 << (2 * doubt) else { return .none }
-        case .response:
-            // Where others succeed, each target counts once.
-            let servesOthers = lastSuccess.map { isRecent($0, now, Self.successMemory) } ?? false
-            guard (servesOthers ? run.targets.count : run.responses) >= options.failureThreshold else { return .none }
-            // A single target says nothing about others: something else is asked for first.
-            if doubt > 0 || run.targets.count == 1 { return confirm(at: now) }
+            open(at: now, firstTry: now)
+        case .hangUp, .silence:
+            // To confirm it would keep every miss waiting until it has been silent to the probes too.
+            guard run.silentTargets.count >= options.silenceThreshold, doubt == 0 else {
+                return run.responses >= options.failureThreshold ? confirm(at: now) : .none
+            }
+            // Where different targets have failed already, one more is not worth trying at once.
+            open(at: now, firstTry: now.adding(Self.tryPause))
         }
-        // Where different targets have failed already, one more is not worth trying at once.
-        open(at: now, firstTry: run.targets.count > 1 ? now.adding(Self.tryPause) : now)
         return .open
     }
 
-    /// It may be wrong to call the origin unreachable: it is asked for something else first, once a
-    /// second at most.
+    /// It may be wrong to call the origin unreachable: it is asked for something else first, once a second at most. Requests go on
+    /// meanwhile, so that being wrong costs nobody anything.
     private mutating func confirm(at now: Timestamp) -> Action {
         if case .confirming = phase { return .none }
         if let confirmedAt, isRecent(confirmedAt, now, Self.tryPause) { return .none }
@@ -248,4 +249,9 @@ package struct Breaker: Sendable, Hashable {
     private func isRecent(_ then: Timestamp, _ now: Timestamp, _ duration: Duration) -> Bool {
         now >= then && now < then.adding(duration)
     }
+}
+
+extension BreakerOptions {
+    /// Different targets at which an origin is silent before it counts as unreachable: one says nothing about others.
+    fileprivate var silenceThreshold: Int { max(failureThreshold, 2) }
 }

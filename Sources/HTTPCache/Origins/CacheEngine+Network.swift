@@ -165,15 +165,25 @@ extension CacheEngine {
     }
 
     private func nextProbe(of origin: Origin) -> Duration? {
-        origins.nextProbe(origin, jitter: jitter())
+        guard let delay = origins.nextProbe(origin, jitter: jitter()) else { return nil }
+        // In the other modes nothing is sent, so nothing is in a hurry.
+        return mode == .automatic ? delay : max(delay, options.breaker.initialBackOff)
     }
 
     /// Asks once: for what failed last where no connection came about, so that the response renews what is stored; else for the head of something else.
     private func probe(_ origin: Origin) async {
         // Offline no socket is opened, not even to look; in the other modes the breaker counts for nobody.
-        guard mode == .automatic, var request = origins.probe(origin, among: probeRequests(of: origin)) else {
-            return
+        guard mode == .automatic else { return }
+        if let request = origins.probe(origin, among: probeRequests(of: origin)) {
+            await sendProbe(request, to: origin)
         }
+        // What a probe finds that was ended says nothing: somebody had a response.
+        guard !Task.isCancelled else { return }
+        if origins.probeFailed(origin, at: clock.now()) { becameUnreachable(origin) }
+    }
+
+    private func sendProbe(_ request: CacheRequest, to origin: Origin) async {
+        var request = request
         request.preference = .networkOnly
         request.isProbe = true
         // Its body, where it is stored, is stored without a reader.
@@ -183,7 +193,6 @@ extension CacheEngine {
             // No way leads there any more, so nobody waits for its return.
             if origins.forget(origin) { health.answersAgain(origin) }
         } catch {}
-        if origins.probeFailed(origin, at: clock.now()) { becameUnreachable(origin) }
     }
 
     /// Requests that any origin can answer, if only with 404: of two, because one of them may be the target that fails.
@@ -217,7 +226,8 @@ extension Breaker.Failure {
     fileprivate init?(_ code: TransportError.Code) {
         switch code {
         case .connect, .connectTimeout, .nameResolution, .tls: self = .connection
-        case .timeout, .connectionClosed: self = .response
+        case .connectionClosed: self = .hangUp
+        case .timeout: self = .silence
         default: return nil
         }
     }

@@ -90,7 +90,7 @@ final class OriginRegistry: Sendable {
     ///
     /// - Parameters:
     ///   - probe: what failed, where it can be sent again to look for the origin's return.
-    ///   - startProbing: called, under no lock, where something else is to be asked for, at once or from time to time.
+    ///   - startProbing: makes the task that asks for something else, at once or from time to time.
     /// - Returns: whether the origin counts as unreachable now, and did not before.
     func failed(
         _ origin: Origin,
@@ -100,9 +100,9 @@ final class OriginRegistry: Sendable {
         at now: Timestamp,
         startProbing: () -> Task<Void, Never>
     ) -> Bool {
-        let action = state.withLock { state -> Breaker.Action in
+        state.withLock { state in
             guard !state.isClosed, state.records[origin] != nil || state.records.count < Self.breakerLimit else {
-                return .none
+                return false
             }
             let record = state.record(of: origin)
             if failure == .connection, var probe {
@@ -112,20 +112,11 @@ final class OriginRegistry: Sendable {
                 probe.client = .none
                 record.probe = probe
             }
-            return record.breaker.failed(asked, failure, state.options.breaker, at: now)
+            let action = record.breaker.failed(asked, failure, state.options.breaker, at: now)
+            // In the same moment, so that no probe ends before it is known.
+            if action != .none, record.probing == nil { record.probing = startProbing() }
+            return action == .open
         }
-        guard action != .none else { return false }
-        let task = startProbing()
-        let isObsolete = state.withLock { state in
-            // The origin may have answered somebody in between, or be probed already.
-            guard !state.isClosed, let record = state.records[origin], record.probing == nil,
-                record.breaker.isProbed
-            else { return true }
-            record.probing = task
-            return false
-        }
-        if isObsolete { task.cancel() }
-        return action == .open
     }
 
     /// What to wait for, and what to ask then; `nil` when the origin is reachable.
