@@ -77,27 +77,52 @@ import Testing
         }
     }
 
-    // RFC 9111 §4.4
-    @Test(arguments: [true, false]) func aMutationMakesItsOwnURLOutOfDateUnlessItSaysOtherwise(_ does: Bool)
-        async throws
-    {
-        try await ScriptedClient.run { fixture in
-            let item = Item(id: "1")
-            fixture.script("/items/1", .fresh("1"), .ok("done"))
-            _ = try await fixture.client.fetch(item)
-            _ = try await fixture.client.fetch(Item(id: "1", method: .put, invalidatesTarget: does))
-            #expect(try await isStale(item, fixture) == does)
+    /// What lets a response answer although a success of an unsafe method invalidated it.
+    private var despiteInvalidation: RuleSettings {
+        var rule = RuleSettings()
+        rule.stale.despite = [.invalidated]
+        return rule
+    }
+
+    // RFC 9111 §4.4: the server said that it has another state now, so what is stored does not
+    // answer, unless a rule lets it.
+    @Test(arguments: [HTTPRequest.Method.post, .put, .patch])
+    func aMutationMakesItsOwnURLOutOfDateUnlessItSaysOtherwise(_ method: HTTPRequest.Method) async throws {
+        for does in [true, false] {
+            try await ScriptedClient.run { fixture in
+                fixture.script("/items/1", .fresh("1"), .ok("done"))
+                _ = try await fixture.client.fetch(Item(id: "1"))
+                _ = try await fixture.client.fetch(Item(id: "1", method: method, invalidatesTarget: does))
+                #expect(try await isStale(Item(id: "1"), fixture) == (does ? nil : false))
+                #expect(try await isStale(Item(id: "1", rule: despiteInvalidation), fixture) == does)
+            }
         }
     }
 
-    // What the answer itself names is out of date all the same.
-    @Test func aLocationCountsInAnyCase() async throws {
+    // What was deleted is gone, and no rule brings it back.
+    @Test func aDeletionRemovesWhatIsStoredForItsOwnURLUnlessItSaysOtherwise() async throws {
+        for does in [true, false] {
+            try await ScriptedClient.run { fixture in
+                let item = Item(id: "1", rule: despiteInvalidation)
+                fixture.script("/items/1", .fresh("1"), .ok("done"))
+                _ = try await fixture.client.fetch(item)
+                _ = try await fixture.client.fetch(Item(id: "1", method: .delete, invalidatesTarget: does))
+                #expect(try await isStale(item, fixture) == (does ? nil : false))
+            }
+        }
+    }
+
+    // What the response itself names is out of date all the same. It is marked, also by a deletion,
+    // which removes its own target only.
+    @Test(arguments: [HTTPRequest.Method.post, .delete])
+    func aLocationCountsInAnyCase(_ method: HTTPRequest.Method) async throws {
         try await ScriptedClient.run { fixture in
             fixture.script("/items/1", .fresh("1"))
             fixture.script("/items/2", .ok("done", fields: [.location: "/items/1"]))
             _ = try await fixture.client.fetch(Item(id: "1"))
-            _ = try await fixture.client.fetch(Item(id: "2", method: .post, invalidatesTarget: false))
-            #expect(try await isStale(Item(id: "1"), fixture) == true)
+            _ = try await fixture.client.fetch(Item(id: "2", method: method, invalidatesTarget: false))
+            #expect(try await isStale(Item(id: "1"), fixture) == nil)
+            #expect(try await isStale(Item(id: "1", rule: despiteInvalidation), fixture) == true)
         }
     }
 
