@@ -80,8 +80,20 @@ struct RunningGateway: Sendable {
     }
 
     /// One request on a connection of its own.
+    ///
+    /// A client has all bytes of a response that names its length before the response is stored. This
+    /// returns when it is stored too, so that the next request finds it.
     func send(_ request: String) async throws -> RawResponse {
-        try await RawClient.send(request, to: port)
+        let fillsBefore = engine.fillCount
+        let response = try await RawClient.send(request, to: port)
+        await waitForFills(upTo: fillsBefore)
+        return response
+    }
+
+    /// Does not wait for long: a fill that a test keeps under way does not end.
+    private func waitForFills(upTo count: Int) async {
+        let limit = ContinuousClock.now + .seconds(1)
+        while engine.fillCount > count, ContinuousClock.now < limit { await Task.yield() }
     }
 
     /// A GET on a connection of its own; more fields as lines, each with its CRLF.
