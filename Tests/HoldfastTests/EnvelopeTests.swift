@@ -73,6 +73,45 @@ import Testing
         #expect(failure(#"{"code":0,"data":{"no":1}}"#, as: Enveloped<Moment>.self)?.codingPath == "data.id")
     }
 
+    private static let terse = Envelope(missingCode: 800, missingMessage: "The server is busy.")
+
+    @Test func whatAnEnvelopeLeavesOutIsSaidOnceForAll() throws {
+        let busy = EnvelopeResult(isSuccess: false, code: 800, message: "The server is busy.")
+        for json in ["{}", #"{"code":null}"#, #"{"msg":"","data":{"id":1}}"#, #"{"msg":null}"#] {
+            #expect(failure(json, as: Moment.self, in: Self.terse)?.envelope == busy, "\(json)")
+            #expect(try decode(json, as: EnvelopeResult.self, in: Self.terse) == busy, "\(json)")
+            #expect(try decode(json, as: Enveloped<Moment>.self, in: Self.terse).result == busy, "\(json)")
+        }
+        // What stands there counts.
+        let said = failure(#"{"code":7,"msg":"expired"}"#, as: Moment.self, in: Self.terse)?.envelope
+        #expect(said == EnvelopeResult(isSuccess: false, code: 7, message: "expired"))
+        let half = failure(#"{"code":7}"#, as: Moment.self, in: Self.terse)?.envelope
+        #expect(half == EnvelopeResult(isSuccess: false, code: 7, message: "The server is busy."))
+        let fine = try decode(#"{"code":0}"#, as: EnvelopeResult.self, in: Self.terse)
+        #expect(fine == EnvelopeResult(isSuccess: true, code: 0, message: ""))
+    }
+
+    @Test func aCodeThatStandsForAMissingOneMayBeASuccess() throws {
+        let silent = Envelope(missingCode: 0)
+        #expect(try decode(#"{"data":{"id":1}}"#, as: Moment.self, in: silent) == Moment(id: 1))
+        #expect(failure(#"{"code":1,"data":{"id":1}}"#, as: Moment.self, in: silent)?.code == .envelope)
+    }
+
+    /// Bytes as they are may be an image, or JSON in no envelope: a code that is made up refuses neither.
+    @Test func whatStandsForAMissingCodeRefusesNoBytes() throws {
+        let decoding = ContentDecoding(
+            decoder: JSONDecoder(),
+            envelope: Self.terse,
+            path: ValuePath(),
+            emptyContent: .isMissing
+        )
+        func check(_ json: String) throws {
+            try decoding.refuseFailure(Data(json.utf8), status: .ok, target: MessageTarget("x"))
+        }
+        #expect(throws: Never.self) { try check(#"{"name":"low tide"}"#) }
+        #expect(throws: HoldfastError.self) { try check(#"{"code":7}"#) }
+    }
+
     @Test func theResultAloneIsNoErrorHoweverItFailed() throws {
         let result: EnvelopeResult = try decode(#"{"code":"E7","msg":"no","data":7}"#)
         #expect(result == EnvelopeResult(isSuccess: false, code: "E7", message: "no"))

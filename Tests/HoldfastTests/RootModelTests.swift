@@ -60,6 +60,63 @@ import Testing
         #expect(throws: DecodingError.self) { try root("[]", of: Detail.self) }
     }
 
+    struct Lenient: Decodable, Equatable, EnvelopeRule {
+        var id: Int
+        static func isSuccess(_ code: JSONValue) -> Bool { code.means(200) }
+    }
+
+    /// ANCESTORS.md E: `msg ?? "…"`, `code ?? 800`, for all models of an API.
+    @Test func theClientsEnvelopeCompletesItAndTheModelsRuleGoesBefore() throws {
+        let terse = Envelope(missingCode: 800, missingMessage: "The server is busy.")
+        let decoding = ContentDecoding(
+            decoder: JSONDecoder(),
+            envelope: terse,
+            path: ValuePath(),
+            emptyContent: .isMissing
+        )
+        func decode<Model: Decodable>(_ json: String, of type: Model.Type) throws -> RootModel<Model> {
+            try decoding.decode(
+                RootModel<Model>.self,
+                from: Data(json.utf8),
+                status: .ok,
+                target: MessageTarget("x")
+            )
+        }
+        let busy = EnvelopeResult(isSuccess: false, code: 800, message: "The server is busy.")
+        #expect(try decode("{}", of: Detail.self).result == busy)
+        #expect(try decode(#"{"code":null,"msg":null}"#, of: [Detail].self).result == busy)
+        // A rule that says nothing of it leaves it to the client.
+        #expect(try decode("{}", of: Lenient.self).result == busy)
+        #expect(try decode("{}", of: [Lenient]?.self).result == busy)
+        let own = EnvelopeResult(isSuccess: false, code: 500, message: "No reason.")
+        #expect(try decode("{}", of: Strict.self).result == own)
+        #expect(try decode("{}", of: [Strict].self).result == own)
+        // What stands there counts.
+        let said = try decode(#"{"code":7,"msg":"expired"}"#, of: Detail.self).result
+        #expect(said == EnvelopeResult(isSuccess: false, code: 7, message: "expired"))
+        #expect(try decode(#"{"code":0,"data":{"id":1}}"#, of: Detail.self).result.message == "")
+        // Nothing of it is left for what is read without a client.
+        #expect(try root("{}", of: Detail.self).result.code == .null)
+    }
+
+    @Test func modelsThatSayTheSameAreEqualWhoeverReadThem() throws {
+        let decoding = ContentDecoding(
+            decoder: JSONDecoder(),
+            envelope: Envelope(missingCode: 800),
+            path: ValuePath(),
+            emptyContent: .isMissing
+        )
+        for (json, isEqual) in [(#"{"code":0,"data":{"id":1}}"#, true), (#"{"code":7}"#, true), ("{}", false)] {
+            let read = try decoding.decode(
+                RootModel<Detail>.self,
+                from: Data(json.utf8),
+                status: .ok,
+                target: MessageTarget("x")
+            )
+            #expect(try (read == root(json)) == isEqual, "\(json)")
+        }
+    }
+
     @Test func itIsReadFromTheWholeContentWhateverEnvelopeTheClientHas() throws {
         let decoding = ContentDecoding(
             decoder: JSONDecoder(),

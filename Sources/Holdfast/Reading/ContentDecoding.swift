@@ -73,7 +73,10 @@ struct ContentDecoding: Sendable {
     /// - Throws: ``HoldfastError`` with code `envelope`.
     func refuseFailure(_ data: Data, status: HTTPResponse.Status, target: MessageTarget) throws {
         guard let envelope, !data.isEmpty else { return }
-        let result = try? ReadingPlace.$current.withValue(ReadingPlace(envelope: envelope)) {
+        // Content without a status must be known for what it is.
+        var unfilled = envelope
+        unfilled.missingCode = .null
+        let result = try? ReadingPlace.$current.withValue(ReadingPlace(envelope: unfilled)) {
             try decoder.decode(EnvelopeResult.self, from: data)
         }
         guard let result, result.code != .null, !result.isSuccess else { return }
@@ -104,7 +107,7 @@ extension ContentDecoding {
             }
         }
         guard let envelope, !(type is any EnvelopedContent.Type) else {
-            return try ReadingPlace.$current.withValue(ReadingPlace(path: path)) {
+            return try ReadingPlace.$current.withValue(ReadingPlace(path: path, described: envelope)) {
                 try decoder.decode(Placed<Value>.self, from: answer.data).value
             }
         }

@@ -4,12 +4,13 @@
 public struct EnvelopeResult: Sendable, Hashable {
     /// Whether the code is one of ``Envelope/success``.
     public var isSuccess: Bool
-    /// The status as it stood there; `null` where it is missing.
+    /// The status as it stood there; ``Envelope/missingCode`` where it is missing.
     public var code: JSONValue
-    /// The message. Where it is missing, it is empty for a success and ``defaultMessage`` for a failure.
+    /// The message. Where it is missing, it is empty for a success and ``Envelope/missingMessage``
+    /// for a failure.
     public var message: String
 
-    /// The message of a failed envelope that has none.
+    /// The message of a failed envelope that has none, where no ``Envelope`` names another.
     public static let defaultMessage = "The request failed, and no reason was given."
 
     /// A result.
@@ -23,7 +24,7 @@ public struct EnvelopeResult: Sendable, Hashable {
 }
 
 extension EnvelopeResult: Decodable {
-    /// Reads the envelope of the client or the endpoint; by itself, the one that ``Envelope/init(code:success:messages:model:)`` makes unless told otherwise.
+    /// Reads the envelope of the client or the endpoint; by itself, the one that ``Envelope/init(code:success:messages:model:missingCode:missingMessage:)`` makes unless told otherwise.
     public init(from decoder: any Decoder) throws {
         self = try ReadingPlace.current.envelopeOrDefault.result(from: decoder)
     }

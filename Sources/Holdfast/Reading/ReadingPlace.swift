@@ -6,6 +6,9 @@ struct ReadingPlace: Sendable {
     var envelope: Envelope?
     /// Below the envelope's model where there is an envelope.
     var path = ValuePath()
+    /// The client's or the endpoint's envelope, also for content that comes in one of its own:
+    /// that takes what stands for a missing code or message from it.
+    var described: Envelope?
 
     @TaskLocal static var current = ReadingPlace()
 

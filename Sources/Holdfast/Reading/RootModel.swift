@@ -5,7 +5,8 @@
 /// let detail = try root.validate()
 /// ```
 ///
-/// What is a success, and what stands for a code or message that is missing, the model's type can say: see ``EnvelopeRule``.
+/// The model's type can say what is a success, and what stands for a code or message that is missing: see ``EnvelopeRule``. Where it
+/// does not, a client that reads it takes both from its ``Envelope``.
 public struct RootModel<Model: Decodable>: EnvelopedContent {
     /// The code as it stood there; `null` where it is missing.
     public var code: JSONValue
@@ -13,6 +14,7 @@ public struct RootModel<Model: Decodable>: EnvelopedContent {
     public var msg: String?
     /// The model; `nil` where it is null or missing, and where the code says failure also where it is no `Model`.
     public var data: Model?
+    private let missing = MissingParts(of: Model.self)
 
     /// A root model.
     public init(code: JSONValue, msg: String? = nil, data: Model? = nil) {
@@ -41,10 +43,9 @@ public struct RootModel<Model: Decodable>: EnvelopedContent {
 
     /// Whether the code is a success by the model's rule, and why not.
     public var result: EnvelopeResult {
-        let rule: any EnvelopeRule.Type = Model.self as? any EnvelopeRule.Type ?? StandardRule.self
-        let code = code == .null ? rule.missingCode : code
-        let isSuccess = rule.isSuccess(code)
-        return EnvelopeResult(isSuccess: isSuccess, code: code, message: msg ?? (isSuccess ? nil : rule.missingMessage))
+        let code = code == .null ? missing.code : code
+        let isSuccess = MissingParts.rule(of: Model.self).isSuccess(code)
+        return EnvelopeResult(isSuccess: isSuccess, code: code, message: msg ?? (isSuccess ? nil : missing.message))
     }
 
     /// ``data``.
@@ -52,8 +53,38 @@ public struct RootModel<Model: Decodable>: EnvelopedContent {
 }
 
 extension RootModel: Sendable where Model: Sendable {}
-extension RootModel: Equatable where Model: Equatable {}
-extension RootModel: Hashable where Model: Hashable {}
+
+extension RootModel: Equatable where Model: Equatable {
+    /// Whether both hold the same and say the same by it.
+    public static func == (one: Self, other: Self) -> Bool {
+        one.code == other.code && one.msg == other.msg && one.data == other.data && one.result == other.result
+    }
+}
+
+extension RootModel: Hashable where Model: Hashable {
+    /// See `Hashable`.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(code)
+        hasher.combine(msg)
+        hasher.combine(data)
+    }
+}
+
+/// What stands for a code and a message that are missing. Known when the model is made, because
+/// only then is the client known that reads it.
+private struct MissingParts: Sendable {
+    let code: JSONValue
+    let message: String
+
+    init(of model: Any.Type) {
+        let rule = Self.rule(of: model)
+        (code, message) = (rule.missingCode, rule.missingMessage)
+    }
+
+    static func rule(of model: Any.Type) -> any EnvelopeRule.Type {
+        model as? any EnvelopeRule.Type ?? StandardRule.self
+    }
+}
 
 /// What a ``RootModel`` of this type takes for a success. Everything has a default.
 ///
@@ -67,19 +98,24 @@ extension RootModel: Hashable where Model: Hashable {}
 public protocol EnvelopeRule {
     /// Whether a code says success. 0 in any form (`"0"`, `false`) unless told otherwise.
     static func isSuccess(_ code: JSONValue) -> Bool
-    /// Stands for a code that is missing. `null` unless told otherwise, which is no success.
+    /// Stands for a code that is missing. Unless told otherwise it is ``Envelope/missingCode`` of
+    /// the client or the endpoint that reads the model, else `null`, which is no success.
     static var missingCode: JSONValue { get }
-    /// Stands for the message of a failure that has none. ``EnvelopeResult/defaultMessage`` unless told otherwise.
+    /// Stands for the message of a failure that has none. Unless told otherwise it is
+    /// ``Envelope/missingMessage`` of the client or the endpoint that reads the model, else
+    /// ``EnvelopeResult/defaultMessage``.
     static var missingMessage: String { get }
 }
 
 extension EnvelopeRule {
     /// 0 in any form.
     public static func isSuccess(_ code: JSONValue) -> Bool { code.means(0) }
-    /// None.
-    public static var missingCode: JSONValue { .null }
-    /// A sentence.
-    public static var missingMessage: String { EnvelopeResult.defaultMessage }
+    /// The reading client's.
+    public static var missingCode: JSONValue { ReadingPlace.current.described?.missingCode ?? .null }
+    /// The reading client's.
+    public static var missingMessage: String {
+        ReadingPlace.current.described?.missingMessage ?? EnvelopeResult.defaultMessage
+    }
 }
 
 private enum StandardRule: EnvelopeRule {}
