@@ -33,3 +33,10 @@ struct ManualFixture {
         try FileManager.default.removeItem(atPath: folder)
     }
 }
+
+extension ManualDurationClock {
+    /// Returns when somebody sleeps until so long after the clock's beginning.
+    func waitForDeadline(_ offset: Duration) async {
+        while !deadlines.contains(Instant(offset)) { await Task.yield() }
+    }
+}

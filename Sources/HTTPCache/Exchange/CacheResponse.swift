@@ -9,6 +9,9 @@ public struct CacheResponse: Sendable {
         case store
         /// The origin answered: with this body, or with a 304 that freshened the stored one.
         case network
+        /// Neither: a plugin of the request layer made it, because no response came. The engine's
+        /// own responses never have it.
+        case substitute
     }
 
     /// Status and fields; of a stored response with its present `Age`.

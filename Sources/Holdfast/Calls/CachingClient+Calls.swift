@@ -97,10 +97,14 @@ extension CachingClient {
         let lane = lane(for: call)
         call.lane = lane
         prepared?.request.place = .own(lane)
-        return try await withTaskExecutorPreference(lane) { [call, prepared] in
-            try await within(call.options.timeout ?? call.endpoint.timeout, of: call) {
-                try await self.deliverUnlimited(call, prepared, strategy)
+        do {
+            return try await withTaskExecutorPreference(lane) { [call, prepared] in
+                try await within(call.options.timeout ?? call.endpoint.timeout, of: call) {
+                    try await self.deliverUnlimited(call, prepared, strategy)
+                }
             }
+        } catch {
+            return try await substitute(for: error, in: call)
         }
     }
 

@@ -63,6 +63,8 @@ public struct CallOptions: Sendable {
     public var acceptsCompression: Bool?
     /// Plugins beside the client's; they run after them.
     public var plugins: [any Plugin] = []
+    /// Whether a plugin's content may take the place of a response that did not come.
+    var takesSubstitutes = true
     /// Validations, in order.
     var checks: [@Sendable (ResponseContent) throws -> Void] = []
 

@@ -81,9 +81,19 @@ final class CallRun<Value: Sendable> {
         let call = call
         guard call.usesStore else {
             stage = .ended
-            return try await client.network(call, after: nil).emission
+            do {
+                return try await client.network(call, after: nil).emission
+            } catch {
+                return try await client.substitute(for: error, in: call).emission
+            }
         }
-        let prepared = try await client.prepare(call, for: .lookup)
+        let prepared: PreparedCall
+        do {
+            prepared = try await client.prepare(call, for: .lookup)
+        } catch {
+            stage = .ended
+            return try await client.substitute(for: error, in: call).emission
+        }
         if call.options.followsStore {
             changes = client.followed.following(client.engine.changes(for: prepared.request))
         }
@@ -126,12 +136,18 @@ final class CallRun<Value: Sendable> {
             return fresh.emission
         } catch {
             try Task.checkCancellation()
-            guard let stored, let error = error as? HoldfastError, error.isOfTheNetwork,
+            if let stored, (error as? HoldfastError)?.isOfTheNetwork == true,
                 call.options.networkFailure == .endingQuietly
-            else { throw error }
-            // Quiet about the network, it goes on with what others bring.
-            stage = following(stored)
-            return try await next()
+            {
+                // Quiet about the network, it goes on with what others bring.
+                stage = following(stored)
+                return try await next()
+            }
+            guard let client else { throw error }
+            // The caller has the origin's own value, if an old one: nothing made up takes its place.
+            let substitute = try await client.substitute(for: error, in: call, mayAnswer: stored == nil)
+            stage = following(substitute)
+            return substitute.emission
         }
     }
 

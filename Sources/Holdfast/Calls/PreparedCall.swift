@@ -35,6 +35,12 @@ extension CachingClient {
         try finished(call, try begun(call, for: purpose, 0, secrets: configuration.defaults.secrets), plugins)
     }
 
+    /// How content is read that takes the place of the response to a call that failed.
+    func reading(ofFailed call: Call<some Sendable>, _ plugins: PluginList) throws -> ContentReading {
+        let secrets = plugins.preparing.reduce(configuration.defaults.secrets) { $0.union($1.secrets) }
+        return try finished(call, try begun(call, for: .network, 0, secrets: secrets), plugins).reading
+    }
+
     private typealias Begun = (request: CacheRequest, info: CallInfo)
 
     private func begun(

@@ -11,6 +11,7 @@ public import HTTPTypes
 /// | ``ObservingPlugin`` | `willSend`, `didReceive`, `didEnd` look on | for each request that goes out on the wire, and its answer |
 /// | ``RecoveringPlugin`` | `recover` may have the request made anew | when the origin refused it |
 /// | ``ProcessingPlugin`` | `process` changes the content | before it is validated and decoded, of the store and of the network alike |
+/// | ``SubstitutingPlugin`` | `substitute` puts content, or another error, in the place of a response that did not come | when the call failed, after retries and stored values |
 ///
 /// Several plugins run in the order in which they are given, those of a call after the client's.
 public protocol Plugin: Sendable {}

@@ -4,14 +4,17 @@ struct PluginList: Sendable {
     private(set) var observing: [any ObservingPlugin]
     private(set) var recovering: [any RecoveringPlugin]
     private(set) var processing: [any ProcessingPlugin]
+    private(set) var substituting: [any SubstitutingPlugin]
 
     init(_ plugins: [any Plugin]) {
         preparing = plugins.compactMap { $0 as? any PreparingPlugin }
         observing = plugins.compactMap { $0 as? any ObservingPlugin }
         recovering = plugins.compactMap { $0 as? any RecoveringPlugin }
         processing = plugins.compactMap { $0 as? any ProcessingPlugin }
+        substituting = plugins.compactMap { $0 as? any SubstitutingPlugin }
     }
 
+    /// Whether none of them takes part in a call that comes to a response.
     var isEmpty: Bool { preparing.isEmpty && observing.isEmpty && recovering.isEmpty && processing.isEmpty }
 
     /// These and, after them, a call's own.
@@ -23,6 +26,7 @@ struct PluginList: Sendable {
         all.observing += others.observing
         all.recovering += others.recovering
         all.processing += others.processing
+        all.substituting += others.substituting
         return all
     }
 }

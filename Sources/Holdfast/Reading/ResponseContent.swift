@@ -15,6 +15,36 @@ public struct ResponseContent: Sendable {
     let decoding: ContentDecoding
     let target: MessageTarget
 
+    init(head: HTTPResponse, data: Data, decoding: ContentDecoding, target: MessageTarget) {
+        self.head = head
+        self.data = data
+        self.decoding = decoding
+        self.target = target
+    }
+
+    /// Content that came from no origin: a ``SubstitutingPlugin``'s, or a test's.
+    ///
+    /// Where a client reads it, the call says how. By itself it decodes as JSON with ISO 8601 dates,
+    /// in no envelope.
+    public init(_ data: Data, status: HTTPResponse.Status = .ok, fields: HTTPFields = [:]) {
+        self.init(
+            head: HTTPResponse(status: status, headerFields: fields),
+            data: data,
+            decoding: ContentDecoding(
+                decoder: CachingClient.Configuration.defaultDecoder,
+                envelope: nil,
+                path: ValuePath(),
+                emptyContent: .isMissing
+            ),
+            target: MessageTarget("content of no origin")
+        )
+    }
+
+    /// JSON that came from no origin, with its media type; see ``init(_:status:fields:)``.
+    public init(json: String, status: HTTPResponse.Status = .ok) {
+        self.init(Data(json.utf8), status: status, fields: [.contentType: "application/json"])
+    }
+
     /// The content as a value: of the envelope's model, at the endpoint's path.
     ///
     /// - Parameter path: where it stands, in place of the endpoint's.

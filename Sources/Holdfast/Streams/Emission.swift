@@ -7,6 +7,7 @@ public struct Emission<Value: Sendable>: Sendable {
     /// The decoded content.
     public var value: Value
     /// `store`: a stored response. `network`: the origin answered, with this content or with a 304 that confirmed the stored one.
+    /// `substitute`: a ``SubstitutingPlugin`` made it, because no response came.
     public var source: CacheResponse.Source
     /// How long ago the origin generated the response or last confirmed it. RFC 9111 §4.2.3
     public var age: Duration

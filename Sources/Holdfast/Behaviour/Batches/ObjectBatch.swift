@@ -41,7 +41,9 @@ public struct ObjectBatch<ID: Hashable & Sendable, Value: Codable & Sendable>: S
         values: @escaping @Sendable (E.Response) throws -> [ID: Value]
     ) {
         self.init(key: key, expiry: expiry) { missing, client in
-            try await endpoint(missing).on(client).map(values).fetch(.networkOnly).value
+            // What comes is stored, so it must be the origin's.
+            let call = endpoint(missing).on(client).map(values).with { $0.takesSubstitutes = false }
+            return try await call.fetch(.networkOnly).value
         }
     }
 }

@@ -1,0 +1,84 @@
+import HTTPCache
+import HTTPCacheSemantics
+import NIOCore
+
+extension CachingClient {
+    /// The value that a plugin puts in the place of a response that did not come.
+    ///
+    /// - Parameters:
+    ///   - error: why the call failed.
+    ///   - mayAnswer: `false` takes another error, and no value.
+    /// - Throws: `error`, or what a plugin made of it.
+    @concurrent
+    func substitute<Value: Sendable>(
+        for error: any Error,
+        in call: Call<Value>,
+        mayAnswer: Bool = true
+    ) async throws -> Delivery<Value> {
+        let plugins = plugins.and(call.options.plugins)
+        guard !plugins.substituting.isEmpty, call.options.takesSubstitutes, !(error is CancellationError),
+            !Task.isCancelled
+        else { throw error }
+        var failure = HoldfastError(error, target: "\(Swift.type(of: call.endpoint))")
+        guard failure.isWithoutResponse, let reading = try? reading(ofFailed: call, plugins) else { throw error }
+        for plugin in plugins.substituting {
+            do {
+                guard let content = try await plugin.substitute(for: failure, of: reading.info), mayAnswer else {
+                    continue
+                }
+                return try reading.read(substitute: content, for: failure, call.interpret)
+            } catch let error as SubstituteUnreadable {
+                throw error.reason
+            } catch {
+                if error is CancellationError { throw error }
+                failure = failure.replaced(by: error)
+            }
+        }
+        throw failure
+    }
+}
+
+/// Ends the search for a substitute: a plugin made one that cannot be read.
+private struct SubstituteUnreadable: Error {
+    var reason: HoldfastError
+}
+
+extension ContentReading {
+    /// Reads what a plugin made as a response is read, and marks it as none.
+    fileprivate func read<Value: Sendable>(
+        substitute content: ResponseContent,
+        for failure: HoldfastError,
+        _ interpret: Call<Value>.Interpret
+    ) throws -> Delivery<Value> {
+        let bytes = ByteBuffer(bytes: content.data)
+        let reader = ContentReader(head: content.head, bytes: bytes, kept: nil, reading: self)
+        let value: Value
+        do {
+            try reader.look()
+            value = try reader.interpreted(interpret)
+        } catch {
+            var reason = HoldfastError(error, target: target.description)
+            reason.cause = failure
+            throw SubstituteUnreadable(reason: reason)
+        }
+        let emission = Emission(
+            value: value,
+            source: .substitute,
+            isStale: true,
+            status: content.head.status,
+            fields: content.head.headerFields,
+            outcome: CacheOutcome(detail: .substitute)
+        )
+        return Delivery(emission: emission, bytes: bytes, limit: maximumBodyBytes)
+    }
+}
+
+extension HoldfastError {
+    /// This failure as a plugin changed it.
+    fileprivate func replaced(by error: any Error) -> HoldfastError {
+        if let error = error as? HoldfastError { return error }
+        var changed = self
+        changed.cause = error
+        return changed
+    }
+}
