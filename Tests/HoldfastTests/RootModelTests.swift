@@ -99,6 +99,15 @@ import Testing
         #expect(try root("{}", of: Detail.self).result.code == .null)
     }
 
+    /// ANCESTORS.md E: a `RootModel` is stored as an object.
+    @Test func itIsEncodedAsItWasRead() throws {
+        for json in [#"{"code":0,"msg":"OK","data":{"id":1}}"#, #"{"code":"E7"}"#, #"{"code":null}"#] {
+            let read = try root(json, of: Detail.self)
+            let written = try JSONEncoder().encode(read)
+            #expect(try JSONDecoder().decode(RootModel<Detail>.self, from: written) == read, "\(json)")
+        }
+    }
+
     @Test func modelsThatSayTheSameAreEqualWhoeverReadThem() throws {
         let decoding = ContentDecoding(
             decoder: JSONDecoder(),

@@ -54,6 +54,17 @@ public struct RootModel<Model: Decodable>: EnvelopedContent {
 
 extension RootModel: Sendable where Model: Sendable {}
 
+/// Encodable as it was read, so that it can be stored as an object.
+extension RootModel: Encodable where Model: Encodable {
+    /// Writes `code`, `msg` and `data`; the latter two where there are any.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(code, forKey: .code)
+        try container.encodeIfPresent(msg, forKey: .msg)
+        try container.encodeIfPresent(data, forKey: .data)
+    }
+}
+
 extension RootModel: Equatable where Model: Equatable {
     /// Whether both hold the same and say the same by it.
     public static func == (one: Self, other: Self) -> Bool {
