@@ -4,7 +4,11 @@ public import Dispatch
 public struct CallbackExecutor: Sendable {
     private let schedule: (@Sendable (@escaping @Sendable () -> Void) -> Void)?
 
-    /// Swift's own thread pool.
+    /// Swift's own thread pool, which has as many threads as the machine has cores.
+    ///
+    /// A callback holds one of them until it returns. One that blocks (a lock held for long, a
+    /// semaphore, a file, a socket) keeps all of Swift's tasks from running once there are as many of
+    /// them as cores. Run those on a ``queue(_:)`` of your own.
     public static let concurrent = CallbackExecutor(schedule: nil)
 
     /// The main actor.
