@@ -217,11 +217,11 @@ extension CachingClient {
         var call = call
         call.number = call.number ?? self.nextNumber()
         let prepared = try await self.prepare(call, for: .network)
-        guard let stored else { return try await self.deliver(call, prepared, .networkOnly) }
+        guard let stored else { return try await self.deliver(call, prepared, .networkOnly, mayReuse: true) }
         return try await self.converting(prepared) {
             var request = prepared.request
             request.preference = .networkOnly
-            let response = try await self.respond(to: request, call, prepared)
+            let response = try await self.respondOrReuse(to: request, call, prepared)
             if response.isValidated, response.stored?.bodyID == stored.bodyID {
                 var confirmed = stored
                 confirmed.emission = Emission(stored.emission.value, of: response, isUnchanged: true)
@@ -233,17 +233,22 @@ extension CachingClient {
         }
     }
 
+    /// - Parameter mayReuse: whether another call's response may answer, as far as the call chose so
+    ///   itself. Who asks the network alone has the network; a stream that does so after a stored
+    ///   value is no such caller.
     private func deliver<Value: Sendable>(
         _ call: Call<Value>,
         _ prepared: PreparedCall,
-        _ preference: CacheRequest.Preference
+        _ preference: CacheRequest.Preference,
+        mayReuse: Bool? = nil
     ) async throws -> Delivery<Value> {
-        try await converting(prepared) {
+        let call = mayReuse ?? (preference != .networkOnly) ? call : call.with { $0.reuseWithin = nil }
+        return try await converting(prepared) {
             var request = prepared.request
             request.preference = preference
             let response: CacheResponse
             do {
-                response = try await respond(to: request, call, prepared)
+                response = try await respondOrReuse(to: request, call, prepared)
             } catch let error as HoldfastError {
                 // The engine's errors are others: a plugin could not make the request anew.
                 guard let stored = try await stored(call, insteadOf: error, preference) else { throw error }
@@ -306,6 +311,7 @@ extension CachingClient {
             if response.source == .network { await invalidate(after: call) }
             return delivery
         } catch {
+            forget(prepared.request, after: call)
             // What was done is done, whether its answer can be read or not, and whether anybody still waits for it.
             if response.source == .network, prepared.reading.acceptedStatuses.contains(response.head.status),
                 (error as? HoldfastError)?.saysNothingWasDone != true
@@ -370,6 +376,10 @@ extension CachingClient {
                 logger.warning("Stored response not usable", metadata: ["error": "\(error)"])
                 return try await deliver(call, prepared, .networkOnly)
             }
+        }
+        if response.outcome.detail == .recent, prepared.reading.info.mode != .offline {
+            // It came for another call, and is a miss for this one.
+            return try await deliver(call, prepared, .networkOnly)
         }
         guard error.code == .truncated, preference != .networkOnly else { return nil }
         var fallback = try await stored(call, prepared)

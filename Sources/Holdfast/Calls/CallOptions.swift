@@ -42,7 +42,24 @@ public struct CallOptions: Sendable {
     public var timeout: Duration?
     /// When the request is sent again.
     public var retry: RetryPolicy?
-    /// A stored response that came no longer ago than this answers without the network, fresh or not: the same request within a short time.
+    /// The same request within this time is not sent again; `nil`, the default, sends it whenever the strategy does.
+    ///
+    /// * *What is stored* and came, or was validated, no longer ago than this answers without the
+    ///   network, fresh or not. What must be validated before use (`no-cache`, `must-revalidate`) is.
+    /// * *What is not stored* (`no-store`, say) is kept in memory for this time and answers too: for
+    ///   the same method, target, fields and principal, so never across credentials. Concurrent calls
+    ///   wait for one response. It is marked: from the store, stale, with the detail `recent`.
+    /// * *Only* GET and HEAD without content, of calls that use the store. `networkOnly` has the
+    ///   network, and so has an endpoint whose `storage` is `never`, and a request with
+    ///   `Cache-Control`, `Range` or a condition of its own.
+    /// * *A failure* is shared by the calls that wait for it, and by none later. What a call cannot
+    ///   decode is asked for again.
+    /// * *Any invalidation* in the store (by a mutation through this client, a purge) ends what is in
+    ///   memory, and so does a newer response to the same request.
+    ///
+    /// A plugin that gives each request a field of its own makes each another request. Retries,
+    /// observing plugins and progress are those of the call that was first.
+    /// ``CachingClient/Configuration/reuseMemoryBytes`` bounds the memory.
     public var reuseWithin: Duration?
     /// See ``StaleValues``.
     public var staleValues = StaleValues.emitted

@@ -51,6 +51,11 @@ public final class CachingClient: Sendable {
         /// Whether compressed content is asked for (`Accept-Encoding: gzip, deflate`) where an endpoint does not say what it accepts. It is decompressed for the
         /// reader, up to ``maximumBodyBytes``, and stored as it came. Content that comes compressed unasked is decompressed all the same. `true`.
         public var acceptsCompression: Bool
+        /// Bytes of responses that ``CallOptions/reuseWithin`` keeps in memory, because the store does not keep them.
+        ///
+        /// 8 MiB, in 1,024 responses at most, none larger than an eighth of it; the oldest go first.
+        /// With 0 none is kept, and each call asks for itself.
+        public var reuseMemoryBytes: Int
 
         /// The defaults.
         public init(
@@ -64,7 +69,8 @@ public final class CachingClient: Sendable {
             options: EngineOptions = EngineOptions(),
             decoder: any ResponseDecoder = Configuration.defaultDecoder,
             maximumBodyBytes: Int = 64 << 20,
-            acceptsCompression: Bool = true
+            acceptsCompression: Bool = true,
+            reuseMemoryBytes: Int = 8 << 20
         ) {
             self.defaults = defaults
             self.environment = environment
@@ -77,6 +83,7 @@ public final class CachingClient: Sendable {
             self.decoder = decoder
             self.maximumBodyBytes = maximumBodyBytes
             self.acceptsCompression = acceptsCompression
+            self.reuseMemoryBytes = reuseMemoryBytes
         }
 
         /// JSON with ISO 8601 dates.
@@ -96,6 +103,7 @@ public final class CachingClient: Sendable {
     let plugins: PluginList
     let identities = DecodingIdentities()
     let followed = FollowedChanges()
+    let recent: RecentExchanges
     private let overrides = RuleOverrides()
     let clock: any WallClock
     let sleeper: any Clock<Duration>
@@ -141,9 +149,13 @@ public final class CachingClient: Sendable {
         self.sleeper = sleeper
         self.onClose = onClose
         plugins = PluginList(configuration.plugins)
+        let responses = store.responses
+        recent = RecentExchanges(bytes: configuration.reuseMemoryBytes, clock: clock, sleeper: sleeper) {
+            responses.invalidationSequence
+        }
         let secret = store.credentialSecret
         self.engine = CacheEngine(
-            store: store.responses,
+            store: responses,
             transport: CallTransport(base: transport) { base in
                 // Each attempt is seen by those who look on; the engine sees one exchange.
                 RetryingTransport(
@@ -204,6 +216,7 @@ public final class CachingClient: Sendable {
     /// Ends what is under way, streams that follow the store among it, and closes store and transport where ``open(store:configuration:storeConfiguration:transportConfiguration:clock:logger:)`` made them.
     public func close() async throws {
         followed.close()
+        recent.close()
         await engine.shutDown()
         try await onClose()
     }

@@ -61,6 +61,14 @@ final class ContentReading: Sendable {
         )
     }
 
+    /// As much of a response's content as ``read(_:_:)`` looks at.
+    func content(of response: CacheResponse) async throws -> ByteBuffer {
+        guard processors.isEmpty, !acceptedStatuses.contains(response.head.status) else {
+            return try await response.body.collect(upTo: maximumBodyBytes)
+        }
+        return await response.body.beginning(upTo: min(maximumBodyBytes, Self.errorBodyLimit))
+    }
+
     /// The same for a response whose content is in memory already; `nil` for others, and for those that are refused by their status.
     func readAtOnce<Value: Sendable>(
         _ response: CacheResponse,

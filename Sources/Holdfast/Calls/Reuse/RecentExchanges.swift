@@ -1,0 +1,197 @@
+import HTTPCache
+import HTTPCacheSemantics
+import Synchronization
+
+/// Gives one response to calls that ask for the same at the same time, or shortly after each other.
+///
+/// An exchange runs in a task of its own: a caller that goes away ends its own waiting, and the last
+/// one that does ends the exchange.
+final class RecentExchanges: Sendable {
+    private typealias Waiter = CheckedContinuation<CacheResponse, any Error>
+
+    private struct State {
+        var recent: RecentResponses
+        /// Who waits, by exchange and caller.
+        var waiters: [Int: [Int: Waiter]] = [:]
+        /// For which exchange a caller waits.
+        var exchanges: [Int: Int] = [:]
+        var tasks: [Int: Task<Void, Never>] = [:]
+        var nextCaller = 0
+        /// Lets go of what is too old.
+        var timer: Task<Void, Never>?
+    }
+
+    private let state: Mutex<State>
+    private let isOff: Atomic<Bool>
+    private let isIdle = Atomic(true)
+    private let clock: any WallClock
+    private let sleeper: any Clock<Duration>
+    private let fence: @Sendable () -> InvalidationSequence
+
+    /// - Parameters:
+    ///   - bytes: content that is kept at most; with 0 every call asks for itself.
+    ///   - fence: the store's last invalidation.
+    init(
+        bytes: Int,
+        clock: any WallClock,
+        sleeper: any Clock<Duration>,
+        fence: @escaping @Sendable () -> InvalidationSequence
+    ) {
+        state = Mutex(State(recent: RecentResponses(.init(bytes: bytes))))
+        isOff = Atomic(bytes <= 0)
+        self.clock = clock
+        self.sleeper = sleeper
+        self.fence = fence
+    }
+
+    deinit { state.withLock { $0.timer?.cancel() } }
+
+    /// Responses that are kept.
+    var keptCount: Int { state.withLock { $0.recent.count } }
+
+    /// Callers that wait.
+    var waitingCount: Int { state.withLock { $0.exchanges.count } }
+
+    /// The response of an exchange: one that came within the window, that of an exchange under way,
+    /// or a new one's.
+    ///
+    /// - Parameter ask: makes the exchange, and returns its response with the content in memory.
+    /// - Throws: what `ask` throws, to all who wait; `CancellationError` where the caller goes away.
+    func response(
+        to identity: ExchangeIdentity,
+        within window: Duration,
+        _ ask: @escaping @Sendable () async throws -> CacheResponse
+    ) async throws -> CacheResponse {
+        if isOff.load(ordering: .acquiring) { return try await ask() }
+        let caller = state.withLock { state in
+            state.nextCaller += 1
+            return state.nextCaller
+        }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { waiter in
+                let result: Result<CacheResponse, any Error>? = state.withLock { state in
+                    if Task.isCancelled { return .failure(CancellationError()) }
+                    let exchange: Int
+                    switch state.recent.arrive(identity, within: window, at: clock.now(), fence()) {
+                    case .answered(let response): return .success(response)
+                    case .joins(let number): exchange = number
+                    case .leads(let number):
+                        exchange = number
+                        isIdle.store(false, ordering: .releasing)
+                        state.tasks[number] = Task { await self.run(number, leader: caller, ask) }
+                    }
+                    state.waiters[exchange, default: [:]][caller] = waiter
+                    state.exchanges[caller] = exchange
+                    return nil
+                }
+                if let result { waiter.resume(with: result) }
+            }
+        } onCancel: {
+            leave(caller)
+        }
+    }
+
+    private func leave(_ caller: Int) {
+        let (waiter, task): (Waiter?, Task<Void, Never>?) = state.withLock { state in
+            guard let exchange = state.exchanges.removeValue(forKey: caller) else { return (nil, nil) }
+            let waiter = state.waiters[exchange]?.removeValue(forKey: caller)
+            guard state.recent.leave(exchange) else { return (waiter, nil) }
+            noteIdle(state)
+            state.waiters[exchange] = nil
+            return (waiter, state.tasks.removeValue(forKey: exchange))
+        }
+        task?.cancel()
+        waiter?.resume(throwing: CancellationError())
+    }
+
+    private func run(_ exchange: Int, leader: Int, _ ask: @Sendable () async throws -> CacheResponse) async {
+        let result: Result<CacheResponse, any Error>
+        do { result = .success(try await ask()) } catch { result = .failure(error) }
+        let (waiters, timer) = state.withLock { state in
+            let response = try? result.get()
+            let isKept = response?.mayBeShared == true && !isOff.load(ordering: .acquiring)
+            state.recent.finish(exchange, isKept ? response : nil, at: clock.now(), fence())
+            noteIdle(state)
+            state.tasks[exchange] = nil
+            let waiters = state.waiters.removeValue(forKey: exchange) ?? [:]
+            for caller in waiters.keys { state.exchanges[caller] = nil }
+            return (waiters, isKept ? replaceTimer(&state) : nil)
+        }
+        timer?.cancel()
+        for (caller, waiter) in waiters {
+            waiter.resume(with: result.map { caller == leader ? $0 : $0.collapsed })
+        }
+    }
+
+    /// Another response came for a request: nobody who comes later gets an older one.
+    func supersede(_ request: @autoclosure () -> RequestIdentity) {
+        change { $0.supersede(request()) }
+    }
+
+    /// What is kept for a request turned out to be of no use.
+    func forget(_ request: @autoclosure () -> RequestIdentity) {
+        change { $0.forget(request()) }
+    }
+
+    private func change(_ body: (inout RecentResponses) -> Void) {
+        guard !isIdle.load(ordering: .acquiring) else { return }
+        state.withLock { state in
+            body(&state.recent)
+            noteIdle(state)
+        }
+    }
+
+    private func noteIdle(_ state: State) {
+        isIdle.store(state.recent.isEmpty, ordering: .releasing)
+    }
+
+    /// Lets go of everything, and has each call ask for itself from now on.
+    func close() {
+        isOff.store(true, ordering: .releasing)
+        let timer = state.withLock { state in
+            state.recent.forgetAll()
+            noteIdle(state)
+            defer { state.timer = nil }
+            return state.timer
+        }
+        timer?.cancel()
+    }
+
+    /// Has what is kept let go of in time: the newest may be the first to grow old.
+    ///
+    /// - Returns: the timer before.
+    private func replaceTimer(_ state: inout State) -> Task<Void, Never>? {
+        let before = state.timer
+        state.timer = Task { [weak self, sleeper] in
+            while let wait = self?.removeOld() {
+                guard (try? await sleeper.sleep(for: wait)) != nil else { return }
+            }
+        }
+        return before
+    }
+
+    private func removeOld() -> Duration? {
+        state.withLock { state in
+            let wait = state.recent.removeOld(at: clock.now())
+            noteIdle(state)
+            return wait
+        }
+    }
+}
+
+extension CacheResponse {
+    /// Whether later calls may have it, because the store does not: a success that the origin sent,
+    /// all of it.
+    fileprivate var mayBeShared: Bool {
+        source == .network && head.status.kind == .successful && stored == nil && !isValidated && !outcome.isStored
+            && !outcome.isCollapsed && body.whole != nil
+    }
+
+    /// The same for a call that joined another's exchange.
+    fileprivate var collapsed: CacheResponse {
+        var response = self
+        if source == .network { response.outcome.isCollapsed = true }
+        response.outcome.isStored = false
+        return response
+    }
+}

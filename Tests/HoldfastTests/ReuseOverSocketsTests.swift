@@ -1,0 +1,22 @@
+import Holdfast
+import SampleOrigin
+import Testing
+
+@testable import Holdfast
+
+@Suite("Reuse over sockets", .timeLimit(.minutes(20))) struct ReuseOverSocketsTests {
+    @Test func whenTheLastCallerGoesTheRequestIsClosedOnTheWire() async throws {
+        try await ClientFixture.run { fixture in
+            let gate = OriginGate()
+            fixture.origin.force(.hold(gate))
+            let call = fixture.client.call(fixture.get("/counter")).with { $0.reuseWithin = .seconds(2) }
+            let calls = (0..<30).map { _ in Task { try await call.fetch() } }
+            await fixture.client.recent.waitForCallers(30)
+            while fixture.origin.requestCount == 0 { await Task.yield() }
+            for call in calls { call.cancel() }
+            await fixture.origin.waitUntilCancelled()
+            for call in calls { await #expect(throws: CancellationError.self) { try await call.value } }
+            #expect(fixture.origin.requestCount == 1)
+        }
+    }
+}
