@@ -33,6 +33,16 @@ import Testing
         }
     }
 
+    @Test func aClientSaysWhatStandsForTheMissing() async throws {
+        let terse = Envelope(missingCode: 800, missingMessage: "The server is busy. Try again later.")
+        let configuration = CachingClient.Configuration(environment: .production, envelope: terse)
+        try await withTestClient(configuration) { test in
+            test.transport.script("https://api.example.com/moments", .ok("{}"))
+            let answer = try await test.client.fetch(GetMoments(), as: EnvelopeResult.self).value
+            #expect(answer.code == 800 && answer.message == "The server is busy. Try again later.")
+        }
+    }
+
     @Test func aRootModelNeedsNoClient() throws {
         let json = Data(#"{"code": 0, "data": [{"id": "1", "title": "Low tide"}]}"#.utf8)
         let root = try JSONDecoder().decode(RootModel<[Moment]>.self, from: json)

@@ -19,6 +19,29 @@ import Testing
         }
     }
 
+    struct EmptyWhenOffline: SubstitutingPlugin {
+        func substitute(for failure: HoldfastError, of call: CallInfo) async throws -> ResponseContent? {
+            guard call.endpoint is GetFeed, failure.code == .offlineMiss else { return nil }
+            return ResponseContent(json: #"{"moments": []}"#)
+        }
+    }
+
+    @Test func theSubstituteOfThePageIsMarked() async throws {
+        let banners = Events()
+        let showBanner: (String) -> Void = { banners.append($0) }
+        let configuration = CachingClient.Configuration(environment: .production, plugins: [EmptyWhenOffline()])
+        try await withTestClient(configuration) { test in
+            let client = test.client
+            client.mode = .offline
+            let emission = try await client.fetch(GetFeed(userID: "harbour"))
+            if emission.source == .substitute {
+                showBanner("Nothing is known of this feed yet.")
+            }
+            #expect(emission.value.moments.isEmpty)
+        }
+        #expect(banners.all == ["Nothing is known of this feed yet."])
+    }
+
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     private static func renew(_ old: String?) async throws -> String { "token" }
