@@ -14,6 +14,10 @@ public struct CacheOutcome: Sendable, Hashable {
     public var timeToLive: Int64?
     /// The response was stored. RFC 9211 §2.5
     public var isStored: Bool
+    /// Why a response that the origin sent for this request was not stored. `nil` where it was
+    /// stored, where no origin sent one, and where a 304 confirmed what is stored. It is not
+    /// written into `Cache-Status`.
+    public var notStored: StorageRefusal?
     /// The answer came from another request's fetch. RFC 9211 §2.6
     public var isCollapsed: Bool
     /// A bounded word for people and programs: `offline`, `unreachable`, `stale-if-error`, …  RFC 9211 §2.8.
@@ -42,7 +46,8 @@ public struct CacheOutcome: Sendable, Hashable {
         timeToLive: Int64? = nil,
         isStored: Bool = false,
         isCollapsed: Bool = false,
-        detail: Detail? = nil
+        detail: Detail? = nil,
+        notStored: StorageRefusal? = nil
     ) {
         self.isHit = isHit
         self.forward = forward
@@ -51,6 +56,7 @@ public struct CacheOutcome: Sendable, Hashable {
         self.isStored = isStored
         self.isCollapsed = isCollapsed
         self.detail = detail
+        self.notStored = notStored
     }
 
     /// This outcome as one member of `Cache-Status`: `holdfast; hit; ttl=-3600; detail=offline`. RFC 9211 §2

@@ -20,7 +20,7 @@ import Testing
         let response = try #require(outcome.answer)
         #expect(response.source == .network)
         #expect(response.outcome.forward == .uriMiss)
-        #expect(!response.outcome.isStored)
+        #expect(!response.outcome.isStored && response.outcome.notStored == .responseNoStore)
         #expect(response.body.whole == ByteBuffer(string: "one"))
         #expect(fixture.engine.fillCount == 0)
         // Its place among the requests under way is free: there is one alone.

@@ -35,7 +35,7 @@ extension CacheEngine {
             isStale: false,
             isValidated: false,
             stored: nil,
-            outcome: CacheOutcome(forward: request.forwardReason)
+            outcome: CacheOutcome(forward: request.forwardReason, notStored: request.isKeyed ? .bypass : .method)
         )
     }
 

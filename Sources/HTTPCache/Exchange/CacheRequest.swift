@@ -27,7 +27,8 @@ public struct CacheRequest: Sendable {
     public enum Storage: Sendable, Hashable {
         /// The response's own fields. RFC 9111 §3
         case byResponse
-        /// The caller: the response is fresh until this expiry, in place of what its own fields say. Its `no-store` is still obeyed.
+        /// The caller: the response is fresh until this expiry, in place of what its own fields
+        /// say. Its `no-store` is still obeyed, unless a rule lifts it.
         case expiring(Expiry)
         /// It is not stored, and nothing stored is used.
         case never

@@ -207,18 +207,20 @@ struct Exchange {
         }
         var outcome = CacheOutcome(forward: fetcher.fetch.reason, isCollapsed: isCollapsed)
         switch answer {
-        case .shared(let head, let response, let reader, let isStoring):
+        case .shared(let head, let response, let reader, let notStored):
             if isCollapsed,
                 !policy.matchesVariant(head, selecting) || !policy.mayAnswerCollapsed(head)
             {
                 return try await fetchAlone(fetcher)
             }
-            outcome.isStored = isStoring && !isCollapsed
+            outcome.isStored = notStored == nil && !isCollapsed
+            outcome.notStored = notStored
             if isCollapsed { inform(of: fill) }
             return isCollapsed
                 ? collapsed(response, reader.stream, head, outcome)
                 : network(response, reader.stream, head, outcome)
-        case .exclusive(let response, let responseTime):
+        case .exclusive(let response, let responseTime, let notStored):
+            outcome.notStored = notStored
             if let stale = await staleOnError(response.head.status) { return stale }
             return exclusive(response, responseTime, outcome)
         case .released(let status):

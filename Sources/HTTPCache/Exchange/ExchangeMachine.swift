@@ -505,7 +505,7 @@ package struct ExchangeMachine: Sendable {
             case _ where directive.hasPrefix("stale."): "it is staler than '\(directive)' allows"
             default: "'\(directive)'"
             }
-        return ExchangeError(
+        var refusal = ExchangeError(
             code: .staleForbidden,
             message:
                 "The stored response for '\(request.redactedTarget(secrets))' may not be used without validation "
@@ -515,6 +515,8 @@ package struct ExchangeMachine: Sendable {
             outcome: CacheOutcome(forward: .stale, detail: .offline),
             cause: cause
         )
+        refusal.forbiddenBy = directive
+        return refusal
     }
 }
 

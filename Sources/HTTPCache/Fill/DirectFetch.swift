@@ -68,7 +68,7 @@ package final class DirectFetch: Sendable {
             let responseTime = answered(response.head.status)
             let context = FillContext(prepared, key: key, requestTime: now, options: engine.options)
             let decision = context.decide(response, at: responseTime)
-            if case .passThrough = decision { return passThrough(response, responseTime) }
+            if case .passThrough(let refusal) = decision { return passThrough(response, responseTime, refusal) }
             goOn(
                 from: .answered(
                     Fetcher.Answer(
@@ -108,7 +108,11 @@ package final class DirectFetch: Sendable {
         return fill.release(status) && !isOver.exchange(true, ordering: .relaxed)
     }
 
-    private func passThrough(_ response: TransportResponse, _ responseTime: Timestamp) {
+    private func passThrough(
+        _ response: TransportResponse,
+        _ responseTime: Timestamp,
+        _ refusal: StorageRefusal
+    ) {
         guard endUnstored(response.head.status) else { return }
         let head = StoredResponseHead(
             status: response.head.status,
@@ -124,7 +128,7 @@ package final class DirectFetch: Sendable {
             isStale: false,
             isValidated: false,
             stored: nil,
-            outcome: .uriMiss
+            outcome: CacheOutcome(forward: .uriMiss, notStored: refusal)
         )
         prepared.rules?.edit(&answer)
         engine.record(answer, to: prepared.presented)

@@ -137,10 +137,10 @@ struct Fetcher: Sendable {
             fill.publish(.validated(stored, isForAll: false))
         case .askAgain:
             try await unconditional.fetch(fill, origin)
-        case .passThrough:
+        case .passThrough(let refusal):
             if request.head.method == .head { await update(with: response, context, responseTime) }
             engine.fills.detach(fill, key)
-            fill.publish(.unshared(response, responseTime: responseTime))
+            fill.publish(.unshared(response, responseTime: responseTime, notStored: refusal))
         case .refuse(let stored):
             engine.fills.detach(fill, key)
             fill.publish(.refused(stored))
@@ -209,26 +209,33 @@ struct Fetcher: Sendable {
 
     // MARK: Bodies
 
-    /// A body on its way into the store.
+    /// A body on its way into the store, or why it does not get there.
     private struct Storing {
-        var writer: any ResponseWriter
+        /// `nil` where the body is not stored.
+        var writer: (any ResponseWriter)?
+        /// Why it is not stored; counts without a writer.
+        var refusal = StorageRefusal.store
         /// The one that the caller's check looks into.
         var checked: CheckedWriter?
         /// Whether it may be used where the exchange runs; see ``SuspendingWrites``.
-        var isInPlace: Bool
+        var isInPlace = false
     }
 
-    /// `nil` where the store declines, a rule says that bodies of this length are not stored, or the caller's check could not look at it.
-    private func writer(for draft: ResponseDraft) async -> Storing? {
+    /// Without a writer where the store declines, a rule says that bodies of this length are not
+    /// stored, or the caller's check could not look at it.
+    private func writer(for draft: ResponseDraft) async -> Storing {
         let limits = prepared.settings(for: draft.head.fields).map(BodyLimits.init)
-        if let limits, !limits.allow(draft) { return nil }
+        if let limits, !limits.allow(draft) { return Storing(refusal: .bodyLength) }
         let check = draft.head.status.kind == .successful ? request.contentCheck : nil
-        if let check, !check.allows(draft) { return nil }
+        if let check, !check.allows(draft) {
+            // A part cannot be judged, whatever its length is.
+            return Storing(refusal: draft.head.status == .partialContent ? .partialContent : .bodyLength)
+        }
         let isInPlace = engine.storeSuspends
         let begun = await engine.recovering("beginWrite", inPlace: isInPlace) {
             try await engine.store.beginWrite(draft, fence: fence)
         }
-        guard var writer = begun ?? nil else { return nil }
+        guard var writer = begun ?? nil else { return Storing() }
         if let limits, !limits.isEmpty { writer = LimitedWriter(writer, limits.afterwards(draft)) }
         guard let check else { return Storing(writer: writer, isInPlace: isInPlace) }
         let checked = CheckedWriter(writer, check, draft)
@@ -302,16 +309,14 @@ struct Fetcher: Sendable {
         var after: BodyStream?
         if let range = plan.before { before = await open(stored, range) }
         if let range = plan.after { after = await open(stored, range) }
-        var writer: Storing?
-        if (before != nil) == (plan.before != nil), (after != nil) == (plan.after != nil),
-            let base = await self.writer(for: draft)
-        {
-            writer = base
-            writer?.writer = CombiningWriter(base.writer, plan, before: before, after: after)
+        var storing = Storing()
+        if (before != nil) == (plan.before != nil), (after != nil) == (plan.after != nil) {
+            storing = await writer(for: draft)
+            storing.writer = storing.writer.map { CombiningWriter($0, plan, before: before, after: after) }
             // It reads what is stored.
-            writer?.isInPlace = false
+            storing.isInPlace = false
         }
-        await store(response, draft.head, storing: response.head.partLength, writer, fill)
+        await store(response, draft.head, storing: response.head.partLength, storing, fill)
     }
 
     /// An error never takes the place of a stored success, nor of one that was stored while this fetch waited.
@@ -339,24 +344,25 @@ struct Fetcher: Sendable {
         _ response: TransportResponse,
         _ head: StoredResponseHead,
         storing storable: Int64?,
-        _ storing: Storing?,
+        _ storing: Storing,
         _ fill: Fill
     ) async {
-        let writer = storing?.writer
+        let writer = storing.writer
+        let notStored = writer == nil ? storing.refusal : nil
         // What is not stored is shared only where it fits into memory whole, so that no caller waits for another's reading.
         // Readers go by the message's own length alone; what `Content-Range` says of it may be wrong.
         let expected = response.head.contentLength ?? response.body.whole.map { Int64($0.readableBytes) }
         guard writer != nil || expected.map({ $0 <= SharedBody.windowLimit }) == true else {
             engine.fills.detach(fill, key)
-            return fill.publish(.unshared(response, responseTime: head.responseTime))
+            return fill.publish(.unshared(response, responseTime: head.responseTime, notStored: notStored))
         }
         // What is long is encoded and copied for as long as others' requests would wait.
         let isShort = expected.map { $0 <= Self.inPlaceLimit } == true
-        let isInPlace = isShort && storing?.isInPlace == true
+        let isInPlace = isShort && storing.isInPlace
         let body = SharedBody(length: expected, writer: writer, writesInPlace: isInPlace) { [weak fill] in
             fill?.cancel()
         }
-        fill.publish(.shared(head, response.head, body))
+        fill.publish(.shared(head, response.head, body, notStored: notStored))
         do {
             var received: Int64 = 0
             for try await chunk in response.body {
@@ -367,7 +373,7 @@ struct Fetcher: Sendable {
                 throw BodyStreamError.truncated(expected: expected, received: received)
             }
             // The store commits before the readers see the end: who has read a response whole finds it stored.
-            if let storing, let writer, body.isStoring {
+            if let writer, body.isStoring {
                 if response.boundary?.isCrossed == true {
                     // Bytes stand behind it: its length was a lie.
                     await writer.abandon()

@@ -10,10 +10,11 @@ import Synchronization
 final class Fill: Sendable {
     /// What a caller gets.
     enum Answer: Sendable {
-        /// The response, to be read from ``SharedBody`` while it arrives.
-        case shared(StoredResponseHead, HTTPResponse, SharedBodyReader, isStoring: Bool)
+        /// The response, to be read from ``SharedBody`` while it arrives, and why it is not being
+        /// stored, where it is not.
+        case shared(StoredResponseHead, HTTPResponse, SharedBodyReader, notStored: StorageRefusal?)
         /// The response, for the caller whose request brought it.
-        case exclusive(TransportResponse, responseTime: Timestamp)
+        case exclusive(TransportResponse, responseTime: Timestamp, notStored: StorageRefusal?)
         /// The response is not for this caller; this is the status it had.
         case released(HTTPResponse.Status)
         /// The origin answered 304; this is the stored response now.
@@ -24,8 +25,9 @@ final class Fill: Sendable {
 
     /// What the fetch came to.
     enum Publication: Sendable {
-        case shared(StoredResponseHead, HTTPResponse, SharedBody)
-        case unshared(TransportResponse, responseTime: Timestamp)
+        /// - Parameter notStored: why the body has no writer, where it has none.
+        case shared(StoredResponseHead, HTTPResponse, SharedBody, notStored: StorageRefusal? = nil)
+        case unshared(TransportResponse, responseTime: Timestamp, notStored: StorageRefusal? = nil)
         /// An unshared response whose caller has it, or has gone.
         case taken(HTTPResponse.Status)
         case validated(StoredResponse, isForAll: Bool)
@@ -136,8 +138,8 @@ final class Fill: Sendable {
     func join(_ mayReuse: (StoredResponseHead) -> Bool = { _ in true }) -> Bool {
         state.withLock { state in
             if state.isCancelled { return false }
-            if case .shared(let head, _, _)? = state.publication, !mayReuse(head) { return false }
-            if case .shared(_, _, let body)? = state.publication, state.door == nil {
+            if case .shared(let head, _, _, _)? = state.publication, !mayReuse(head) { return false }
+            if case .shared(_, _, let body, _)? = state.publication, state.door == nil {
                 guard let door = body.makeReader() else { return false }
                 state.door = door
             }
@@ -233,7 +235,7 @@ final class Fill: Sendable {
             state.memberCount -= 1
             if isLeader { state.hasLeaderLeft = true }
             var dropped: Publication?
-            if isLeader, case .unshared(let response, _)? = state.publication {
+            if isLeader, case .unshared(let response, _, _)? = state.publication {
                 dropped = state.publication
                 state.publication = .taken(response.head.status)
             }
@@ -252,10 +254,10 @@ final class Fill: Sendable {
         let (answers, _) = state.withLock { state in
             state.publication = publication
             // Nobody would take it.
-            if state.hasLeaderLeft, case .unshared(let response, _) = publication {
+            if state.hasLeaderLeft, case .unshared(let response, _, _) = publication {
                 state.publication = .taken(response.head.status)
             }
-            if case .shared(_, _, let body) = publication, state.memberCount > 0 { state.door = body.makeReader() }
+            if case .shared(_, _, let body, _) = publication, state.memberCount > 0 { state.door = body.makeReader() }
             let waiting = state.waiting
             state.waiting = []
             let answers = waiting.map { ($0.continuation, state.answer(isLeader: $0.isLeader)) }
@@ -272,17 +274,19 @@ extension Fill.State {
 
     fileprivate mutating func answer(isLeader: Bool) -> Result<Fill.Answer, any Error> {
         switch publication {
-        case .shared(let head, let response, let body):
+        case .shared(let head, let response, let body, let notStored):
             // A caller that comes when the body's beginning is gone asks on its own. The one whose request it was has its answer in
             // what came, also when that broke off before it woke up.
             guard let reader = body.makeReader(evenIfBroken: isLeader) else {
                 return .success(.released(response.status))
             }
-            return .success(.shared(head, response, reader, isStoring: body.isStoring))
-        case .unshared(let response, let responseTime):
+            // Without a reason it had a writer, and that failed.
+            let refusal = body.isStoring ? nil : notStored ?? .store
+            return .success(.shared(head, response, reader, notStored: refusal))
+        case .unshared(let response, let responseTime, let notStored):
             guard isLeader else { return .success(.released(response.head.status)) }
             publication = .taken(response.head.status)
-            return .success(.exclusive(response, responseTime: responseTime))
+            return .success(.exclusive(response, responseTime: responseTime, notStored: notStored))
         case .taken(let status): return .success(.released(status))
         case .validated(let stored, let isForAll):
             return .success(isForAll || isLeader ? .validated(stored) : .released(.notModified))

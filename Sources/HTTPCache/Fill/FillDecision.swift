@@ -15,8 +15,8 @@ package enum FillDecision: Sendable {
     case complete(StoredResponse, CombinedResponse, ResponseDraft)
     /// A part: it answers its own caller as it is, and is stored together with what is stored.
     case combine(StoredResponse, CombinedResponse, ResponseDraft)
-    /// Nobody but the caller whose request this was may have it.
-    case passThrough(StorageRefusal?)
+    /// Only the caller whose request this was may have it, and the store does not get it.
+    case passThrough(StorageRefusal)
     /// It looks wrong beside what is stored, which answers instead.
     case refuse(replacing: StoredResponse)
 }
@@ -84,7 +84,8 @@ package struct FillContext: Sendable {
                 )
             else {
                 // It may be about an entity tag of the caller's own, who then has what it needs.
-                return policy.answersCaller(response, to: presented.head) ? .passThrough(nil) : .askAgain
+                return policy.answersCaller(response, to: presented.head)
+                    ? .passThrough(.statusAboutRequest) : .askAgain
             }
             let updated = withCallersExpiry(head)
             switch audience(of: updated) {
@@ -114,18 +115,18 @@ package struct FillContext: Sendable {
         if response.status.code >= 400,
             storedVariants.contains(where: { $0.head.fields[.vary] != response.headerFields[.vary] })
         {
-            return .passThrough(nil)
+            return .passThrough(.storedSuccess)
         }
         // A stream of events has no end that a later reader could wait for.
-        if response.isEndless { return .passThrough(nil) }
-        if !knowsStored, response.status.code >= 400 { return .passThrough(nil) }
+        if response.isEndless { return .passThrough(.endless) }
+        if !knowsStored, response.status.code >= 400 { return .passThrough(.store) }
         if let storedSuccess {
             // An error never takes the place of a stored success.
-            if response.status.code >= 400 { return .passThrough(nil) }
+            if response.status.code >= 400 { return .passThrough(.storedSuccess) }
             let length = response.contentLength
             let guarding = options.goodDataGuard(for: storedSuccess, rules)
             if guarding?.refuses(response, length: length, replacing: storedSuccess) == true {
-                return mayStandIn ? .refuse(replacing: storedSuccess) : .passThrough(nil)
+                return mayStandIn ? .refuse(replacing: storedSuccess) : .passThrough(.guarded)
             }
             if response.status == .partialContent {
                 return combine(storedSuccess, with: response, in: partition, at: responseTime)
@@ -268,7 +269,7 @@ package struct FillContext: Sendable {
             return .combine(stored, combined, draft(head, in: partition, combined.length, at: responseTime))
         }
         // A part never takes the place of the whole; of two parts that cannot be combined the newer one stays.
-        guard stored.head.status == .partialContent else { return .passThrough(nil) }
+        guard stored.head.status == .partialContent else { return .passThrough(.partialContent) }
         return .store(draft(head(of: response, at: responseTime), in: partition, response.partLength, at: responseTime))
     }
 

@@ -73,7 +73,7 @@ extension FillDecision {
     package var withoutStoring: FillDecision {
         switch self {
         case .freshen(let stored, let head): .confirm(stored, head: head)
-        case .store, .combine: .passThrough(nil)
+        case .store, .combine: .passThrough(.unclearEnd)
         case .confirm, .askAgain, .complete, .passThrough, .refuse: self
         }
     }

@@ -22,6 +22,7 @@ extension CacheOutcome.Detail {
         case "proxy-revalidate": CacheOutcome.Detail("despite-proxy-revalidate")
         case "no-cache": CacheOutcome.Detail("despite-no-cache")
         case "s-maxage": CacheOutcome.Detail("despite-s-maxage")
+        case "no-store": CacheOutcome.Detail("despite-no-store")
         case "invalidated": .invalidated
         default: CacheOutcome.Detail("despite")
         }

@@ -36,8 +36,13 @@ public struct PolicyOverrides: Sendable, Hashable {
     public var errorLifetime: Int64?
     /// Directives that count as not given.
     public var ignoredDirectives: Directives = []
-    /// Directives that do not forbid stale use when the origin cannot be reached or fails: `must-revalidate`, `proxy-revalidate`, `no-cache`, `s-maxage`; the others forbid it all the same.
-    /// RFC 9111 §4.2.4
+    /// Directives that do not forbid stale use when the origin cannot be reached or fails:
+    /// `must-revalidate`, `proxy-revalidate`, `no-cache`, `s-maxage`, `no-store`; `private` forbids
+    /// it all the same. RFC 9111 §4.2.4
+    ///
+    /// With `no-store`, a success that says so is stored for that use alone. It is stale from the
+    /// beginning, whatever lifetime it states, so it never answers while the origin can be asked.
+    /// What the *request* says is obeyed.
     ///
     /// With `invalidated`, what a success of an unsafe method invalidated answers when the origin
     /// cannot be reached; it never does for an origin's error. §4.4
@@ -69,6 +74,9 @@ public struct PolicyOverrides: Sendable, Hashable {
     func statesLifetime(status code: Int) -> Bool {
         code < 400 ? lifetime != nil || defaultLifetime != nil : errorLifetime != nil
     }
+
+    /// A success that says `no-store` is stored, for when the origin cannot be reached.
+    var keepsNoStore: Bool { staleDespite.contains(.noStore) }
 
     /// Cookies make no difference to answers.
     var ignoresCookie: Bool { ignoredFields.contains("cookie") }

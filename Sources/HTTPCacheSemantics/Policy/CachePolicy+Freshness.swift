@@ -7,6 +7,8 @@ extension CachePolicy {
     /// cache; `max-age`; `Expires` − `Date` (the time of receipt where there is no valid `Date`); an operator's ``PolicyOverrides/defaultLifetime``; a heuristic (§4.2.2). Where a targeted field decides (RFC 9213), its `s-maxage` and `max-age` are meant and `Expires` says nothing. For 400, 405, 413, 414,
     /// 501 and their kind no lifetime but the caller's exceeds ``maximumErrorLifetime``. A directive that is there but malformed counts as zero, as does an
     /// `Expires` that is no date or is given twice; of a directive given twice with different values the smallest counts.
+    /// A response that says `no-store`, and is stored because an operator lifts that
+    /// (``PolicyOverrides/staleDespite``), has none.
     public func freshnessLifetime(of stored: StoredResponseHead) -> FreshnessLifetime {
         let fields = read(stored)
         return lifetime(of: stored, fields, age(of: stored, fields, at: stored.responseTime))
@@ -73,6 +75,9 @@ extension CachePolicy {
     }
 
     private func statedLifetime(of stored: StoredResponseHead, _ fields: StoredFields) -> FreshnessLifetime {
+        if fields.directives.forbidsStorage, fields.overrides?.keepsNoStore == true {
+            return FreshnessLifetime(milliseconds: 0, source: .none)
+        }
         if kind == .shared, let sMaxage = fields.directives.sMaxage {
             return FreshnessLifetime(milliseconds: sMaxage.milliseconds, source: .sMaxage)
         }

@@ -75,9 +75,12 @@ extension CachePolicy {
         )
     }
 
-    /// Whether the response may answer requests that waited for another's: one that asks for validation before every reuse may not. RFC 9111 §4
+    /// Whether the response may answer requests that waited for another's: one that asks for
+    /// validation before every reuse may not, nor one that says `no-store`. RFC 9111 §4
     public func mayAnswerCollapsed(_ stored: StoredResponseHead) -> Bool {
-        stored.explicitExpiry != nil || !directives(of: stored.fields).forbidsUnvalidatedUse
+        if stored.explicitExpiry != nil { return true }
+        let directives = directives(of: stored.fields)
+        return !directives.forbidsUnvalidatedUse && !directives.forbidsStorage
     }
 
     /// The response's `immutable`: while it is fresh its origin will not change it, so eager refresh and background validation of it are wasted. RFC 8246 §2
@@ -92,9 +95,11 @@ extension CachePolicy {
         directives(of: stored.fields).allowsSharing
     }
 
-    /// Whether it is for the one whose request it answers, and nobody else. RFC 9111 §5.2.2.7
+    /// Whether it is for the one whose request it answers, and nobody else: `private`, or
+    /// `no-store` that was lifted. RFC 9111 §5.2.2.7, §5.2.2.5
     public func isForOneUser(_ stored: StoredResponseHead) -> Bool {
-        directives(of: stored.fields).isWhollyPrivate
+        let directives = directives(of: stored.fields)
+        return directives.isWhollyPrivate || directives.forbidsStorage
     }
 
     /// The request wants a stored response or a 504, and no forwarding. RFC 9111 §5.2.1.7
@@ -142,9 +147,9 @@ extension CachePolicy {
         if stored.explicitExpiry != nil { return nil }
         if directives.mustRevalidate, !despite.contains(.mustRevalidate) { return .mustRevalidate }
         if directives.forbidsUnvalidatedUse, !despite.contains(.noCache) { return .noCache }
-        // What must not be stored, or is another's, is nobody's to lift.
-        if directives.forbidsStorage { return .noStore }
+        if directives.forbidsStorage, !despite.contains(.noStore) { return .noStore }
         guard kind == .shared else { return nil }
+        // What is another's is nobody's to lift.
         if directives.isWhollyPrivate { return .isPrivate }
         if directives.proxyRevalidate, !despite.contains(.proxyRevalidate) { return .proxyRevalidate }
         return directives.sMaxage == nil || despite.contains(.sMaxage) ? nil : .sMaxage
@@ -237,7 +242,8 @@ extension Freshness {
 }
 
 extension ResponseDirectives {
-    /// `no-store` in what is stored already: a 304 brought it. (With `must-understand` it may have been stored by right.)
+    /// `no-store` in what is stored already: a 304 brought it, or an operator lifted it. (With
+    /// `must-understand` it may have been stored by right.)
     var forbidsStorage: Bool { noStore && !mustUnderstand }
 
     /// `no-cache`; the qualified form too where it names a field without which the response is misread, so that leaving it out is no way. RFC 9111 §5.2.2.4

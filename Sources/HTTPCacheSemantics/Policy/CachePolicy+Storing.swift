@@ -10,38 +10,6 @@ public enum Storability: Sendable, Hashable {
     case forbidden(StorageRefusal)
 }
 
-/// The named reasons not to store. RFC 9111 §3
-public enum StorageRefusal: String, Sendable, Hashable {
-    /// HEAD, an unsafe method, or one whose content is not in the key.
-    case method
-    /// 1xx.
-    case statusNotFinal
-    /// Not 200 … 599, or `must-understand` with a status this cache does not know.
-    case statusNotUnderstood
-    /// The status answers the request's credentials, conditions, range or rate, not its target (401, 412, 416, 429, …), or is 304.
-    case statusAboutRequest
-    /// A client's malformed request can provoke the status of a good target (400, 405, 414, 501, …), and no rule names it: ``PolicyOverrides/statuses``.
-    case statusProvoked
-    /// 206, which is not combined yet.
-    case partialContent
-    /// The request says `no-store`.
-    case requestNoStore
-    /// The response says `no-store`.
-    case responseNoStore
-    /// `private` in a shared cache.
-    case privateResponse
-    /// The request had credentials and the response does not allow a shared cache to store it. RFC 9111 §3.5
-    case authorization
-    /// Nothing says that it may be stored, and its status is not heuristically cacheable.
-    case notExplicit
-    /// `Vary: *`, or a `Vary` that cannot be read.
-    case varyAny
-    /// `Set-Cookie` in a shared cache that was not told to store it, or without `public` and `s-maxage`.
-    case setCookie
-    /// An operator's rule stores other statuses only: ``PolicyOverrides/statuses``.
-    case rule
-}
-
 extension CachePolicy {
     /// Whether the response to this request may be stored, and for whom.
     ///
@@ -53,6 +21,9 @@ extension CachePolicy {
     /// Stricter than RFC 9111 in four points: what a client's malformed request can provoke (400, 405, 414, 501, …) needs an operator who names the status, and 5xx without
     /// `public` need a stated lifetime; statuses that answer the request rather than its target are never stored; `Set-Cookie` keeps a response out of a
     /// shared cache; a method whose content is keyed, QUERY apart, needs a stated lifetime (RFC 9110 §9.3.3).
+    ///
+    /// Where an operator lifts `no-store` (``PolicyOverrides/staleDespite``), a success that says
+    /// so is stored for its principal, or where the request names none, without `Set-Cookie` only.
     ///
     /// Where an operator says how long the response is fresh (``PolicyOverrides``), that is a stated lifetime too. §3.5 and what is said of `Set-Cookie` count whatever an operator
     /// says; only a `Cookie` that the operator has ignored is no credential.
@@ -71,7 +42,9 @@ extension CachePolicy {
         let code = response.status.code
         let directives = directives(of: response.headerFields)
         let overrides = overrides(of: response.headerFields)
-        if let refusal = refusal(status: code) ?? refusal(directives, status: code) { return .forbidden(refusal) }
+        if let refusal = refusal(status: code) ?? refusal(directives, status: code, overrides) {
+            return .forbidden(refusal)
+        }
         if let statuses = overrides?.statuses {
             if !statuses.contains(code) { return .forbidden(.rule) }
         } else if StatusRules.needsExplicitFreshness(code) {
@@ -113,11 +86,15 @@ extension CachePolicy {
         }
     }
 
-    private func refusal(_ directives: ResponseDirectives, status code: Int) -> StorageRefusal? {
+    private func refusal(
+        _ directives: ResponseDirectives,
+        status code: Int,
+        _ overrides: PolicyOverrides?
+    ) -> StorageRefusal? {
         if directives.mustUnderstand {
             // no-store is there for caches that do not know must-understand. RFC 9111 §5.2.2.3
             if !StatusRules.isUnderstood(code) { return .statusNotUnderstood }
-        } else if directives.noStore {
+        } else if directives.noStore, !(200..<300).contains(code) || overrides?.keepsNoStore != true {
             return .responseNoStore
         }
         if kind == .shared && directives.isPrivate == .whole { return .privateResponse }
@@ -145,16 +122,19 @@ extension CachePolicy {
         hasCredentials: Bool,
         mustRevalidateShares: Bool
     ) -> Storability {
-        let allowsSharing = directives.allowsSharing
+        // It says `no-store`, and is kept for offline all the same: for the requester alone.
+        let isForOffline = directives.forbidsStorage
+        let allowsSharing = directives.allowsSharing && !isForOffline
         let setsCookie = response.headerFields.contains(.setCookie)
         switch kind {
         case .shared:
-            let isExcused = allowsSharing || (mustRevalidateShares && directives.mustRevalidate)
+            let isExcused = allowsSharing || (mustRevalidateShares && directives.mustRevalidate && !isForOffline)
             if hasCredentials && !isExcused { return .forbidden(.authorization) }
             if setsCookie && !(storesSetCookie && allowsSharing) { return .forbidden(.setCookie) }
             return .shared
         case .private:
-            guard hasCredentials else { return .shared }
+            // One guest's session must not become another's.
+            guard hasCredentials else { return isForOffline && setsCookie ? .forbidden(.setCookie) : .shared }
             if directives.isPrivate != .absent || (setsCookie && !allowsSharing) { return .principal }
             return allowsSharing ? .shared : .principal
         }

@@ -43,6 +43,8 @@ final class CompiledRules: Sendable {
 
     private let resolution: Resolution
     var entries: [Entry] { resolution.entries }
+    /// May be secrets.
+    var values: FieldSources.Values { resolution.values }
     /// Whether any is about some paths only.
     let havePaths: Bool
     private let index: RuleIndex

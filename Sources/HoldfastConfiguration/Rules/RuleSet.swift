@@ -44,6 +44,21 @@ public final class RuleSet: ExchangeRules {
         self.init(rules: checked.entries.map(\.rule), compiled: compiled)
     }
 
+    /// These rules, and settings for all requests where none of them says otherwise.
+    ///
+    /// - Parameters:
+    ///   - settings: without values of fields.
+    ///   - name: what decisions call it; it is not among ``rules``.
+    package func followed(by settings: RuleSettings, named name: String) -> RuleSet {
+        let last = CompiledRules.Entry(
+            rule: Rule(name, settings: settings),
+            number: compiled.entries.count + 1,
+            patterns: [],
+            name: name
+        )
+        return RuleSet(rules: rules, compiled: CompiledRules(compiled.entries + [last], values: compiled.values))
+    }
+
     /// See `ExchangeRules`.
     public func rules(for request: HTTPRequest) -> RequestRules { compiled.rules(for: request) }
 

@@ -42,8 +42,10 @@ public struct RuleSettings: Sendable, Hashable {
         public var onError: Budget?
         /// `offline`: in the mode `offline`.
         public var offline: Budget?
-        /// `despite`: directives that do not forbid the above: `must-revalidate`, `proxy-revalidate`, `no-cache`, `s-maxage`; and `invalidated`, which is
-        /// what a success of an unsafe method invalidated. Logged when it counts.
+        /// `despite`: directives that do not forbid the above: `must-revalidate`,
+        /// `proxy-revalidate`, `no-cache`, `s-maxage`; `no-store`, which is then stored for that
+        /// use alone; and `invalidated`, which is what a success of an unsafe method invalidated.
+        /// Logged when it counts.
         public var despite: PolicyOverrides.Directives?
         /// None.
         public init() {}

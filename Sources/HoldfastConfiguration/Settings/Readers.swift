@@ -107,8 +107,7 @@ enum Readers {
         ("no-store", .noStore), ("no-cache", .noCache), ("private", .private), ("must-revalidate", .mustRevalidate),
         ("proxy-revalidate", .proxyRevalidate), ("s-maxage", .sMaxage),
     ]
-    static let liftable =
-        ignorable.filter { $0.1 != .noStore && $0.1 != .private } + [("invalidated", .invalidated)]
+    static let liftable = ignorable.filter { $0.1 != .private } + [("invalidated", .invalidated)]
 
     static func directives(
         _ value: FileValue,

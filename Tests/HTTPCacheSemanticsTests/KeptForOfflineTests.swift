@@ -1,0 +1,144 @@
+import HTTPCacheSemantics
+import HTTPTypes
+import Testing
+
+/// What says `no-store`, and is stored because an operator lifts that: for offline, and for nothing
+/// else.
+@Suite struct KeptForOfflineTests {
+    private final class Lifting: PolicyOverriding {
+        let overrides: PolicyOverrides
+        var dependsOnContentType: Bool { false }
+        init(_ lifted: PolicyOverrides.Directives) {
+            var overrides = PolicyOverrides()
+            overrides.staleDespite = lifted
+            self.overrides = overrides
+        }
+        func overrides(forContentType contentType: String?) -> PolicyOverrides { overrides }
+    }
+
+    private func policy(_ kind: CacheKind, lifting lifted: PolicyOverrides.Directives = .noStore) -> CachePolicy {
+        var policy = CachePolicy(kind: kind)
+        policy.overriding = Lifting(lifted)
+        return policy
+    }
+
+    private func storability(
+        _ policy: CachePolicy,
+        _ pairs: [(String, String)],
+        status: Int = 200,
+        request pairsOfRequest: [(String, String)] = [],
+        hasCredentials: Bool = false
+    ) -> Storability {
+        policy.storability(
+            of: response(pairs, status: status),
+            to: request(pairsOfRequest),
+            hasCredentials: hasCredentials
+        )
+    }
+
+    private static let values = ["no-store", "no-store, max-age=60", "no-cache, no-store, must-revalidate, private"]
+    private static let kinds = [CacheKind.private, .shared]
+
+    @Test(arguments: values, kinds) func aSuccessIsStored(value: String, kind: CacheKind) {
+        let fields = [("Cache-Control", value)]
+        let isForOne = kind == .shared && value.contains("private")
+        #expect(storability(policy(kind), fields) == (isForOne ? .forbidden(.privateResponse) : .shared))
+        #expect(storability(CachePolicy(kind: kind), fields) == .forbidden(.responseNoStore))
+        let others = policy(kind, lifting: [.mustRevalidate, .noCache, .proxyRevalidate, .sMaxage])
+        #expect(storability(others, fields) == .forbidden(.responseNoStore), "other directives are lifted")
+    }
+
+    @Test(arguments: [301, 302, 404, 410, 500]) func whatIsNoSuccessIsNot(status: Int) {
+        for kind in Self.kinds {
+            let fields = [("Cache-Control", "no-store, max-age=60")]
+            #expect(storability(policy(kind), fields, status: status) == .forbidden(.responseNoStore))
+        }
+    }
+
+    @Test func theRequestsOwnNoStoreCounts() {
+        let fields = [("Cache-Control", "no-store")]
+        #expect(storability(policy(.private), fields, request: fields) == .forbidden(.requestNoStore))
+    }
+
+    @Test func varyForEverythingIsNotLifted() {
+        let fields = [("Cache-Control", "no-store"), ("Vary", "*")]
+        #expect(storability(policy(.private), fields) == .forbidden(.varyAny))
+    }
+
+    /// Mutant: `isForOffline` is always false.
+    @Test(arguments: ["no-store", "no-store, public", "no-store, s-maxage=60"])
+    func aResponseToCredentialsIsItsPrincipals(value: String) {
+        let fields = [("Cache-Control", value)]
+        #expect(storability(policy(.private), fields, hasCredentials: true) == .principal)
+        #expect(storability(policy(.shared), fields, hasCredentials: true) == .forbidden(.authorization))
+        let token = [("Authorization", "Bearer x")]
+        let mustRevalidate = [("Cache-Control", value + ", must-revalidate")]
+        #expect(storability(policy(.shared), mustRevalidate, request: token) == .forbidden(.authorization))
+    }
+
+    @Test(arguments: kinds) func aCookieIsStoredForItsPrincipalAlone(kind: CacheKind) {
+        let fields = [("Cache-Control", "no-store"), ("Set-Cookie", "sid=1")]
+        #expect(storability(policy(kind), fields) == .forbidden(.setCookie))
+        guard kind == .private else { return }
+        #expect(storability(policy(kind), fields, hasCredentials: true) == .principal)
+    }
+
+    /// Mutant: `statedLifetime` as of any other response.
+    @Test(
+        arguments: kinds,
+        [
+            [("Cache-Control", "no-store, max-age=3600")],
+            [("Cache-Control", "no-store, public, s-maxage=3600")],
+            [("Cache-Control", "no-store"), ("Last-Modified", "Sat, 01 Mar 2025 12:00:00 GMT")],
+            [("Cache-Control", "no-store"), ("Expires", "Mon, 01 Mar 2027 12:00:00 GMT")],
+        ]
+    ) func itIsStaleFromTheBeginning(kind: CacheKind, pairs: [(String, String)]) {
+        let head = stored(pairs)
+        let policy = policy(kind, lifting: [.noStore, .sMaxage])
+        #expect(policy.freshUntil(head) <= noon)
+        let reuse = policy.reuse(of: head, for: request(), at: noon)
+        #expect(reuse.decision == .validate(.stale), "while the origin can be asked it is")
+        #expect(reuse.staleUse == .allowed && reuse.liftedDirective == "no-store")
+        #expect(policy.staleUse(of: head) == .allowed, "and the store keeps it for that")
+    }
+
+    @Test func whatForbidsItBesideIsToBeLiftedToo() {
+        let head = stored([("Cache-Control", "no-store, must-revalidate")])
+        let alone = policy(.private).reuse(of: head, for: request(), at: noon)
+        #expect(alone.staleUse == .forbidden(by: "must-revalidate"))
+        let both = policy(.private, lifting: [.noStore, .mustRevalidate]).reuse(of: head, for: request(), at: noon)
+        #expect(both.staleUse == .allowed)
+    }
+
+    /// Mutant: `mayAnswerCollapsed` without `forbidsStorage`; `isForOneUser` likewise.
+    @Test func itAnswersNobodyElse() {
+        let policy = policy(.private)
+        let head = stored([("Cache-Control", "no-store")])
+        #expect(!policy.mayAnswerCollapsed(head))
+        #expect(policy.isForOneUser(head))
+        let other = stored([("Cache-Control", "max-age=60")])
+        #expect(policy.mayAnswerCollapsed(other) && !policy.isForOneUser(other))
+    }
+
+    @Test func aCallersOwnExpirySaysHowLongItIsFresh() {
+        let head = stored([("Cache-Control", "no-store")], explicitExpiry: noon.adding(milliseconds: 60_000))
+        #expect(policy(.private).reuse(of: head, for: request(), at: noon).decision == .fresh)
+    }
+
+    @Test func whatIsIgnoredIsNotKeptForOfflineOnly() {
+        var overrides = PolicyOverrides()
+        overrides.staleDespite = .noStore
+        overrides.ignoredDirectives = .noStore
+        final class Ignoring: PolicyOverriding {
+            let overrides: PolicyOverrides
+            var dependsOnContentType: Bool { false }
+            init(_ overrides: PolicyOverrides) { self.overrides = overrides }
+            func overrides(forContentType contentType: String?) -> PolicyOverrides { overrides }
+        }
+        var policy = CachePolicy(kind: .private)
+        policy.overriding = Ignoring(overrides)
+        let head = stored([("Cache-Control", "no-store, max-age=60")])
+        #expect(policy.reuse(of: head, for: request(), at: noon).decision == .fresh)
+        #expect(policy.mayAnswerCollapsed(head) && !policy.isForOneUser(head))
+    }
+}
