@@ -68,6 +68,7 @@ extension CachingClient {
         do {
             return try await prepared.reading.read(try await engine.respond(to: request), call.interpret)
         } catch let error as ExchangeError where error.code == .offlineMiss || error.code == .staleForbidden {
+            noteForbidden(error, call.endpoint)
             return nil
         } catch {
             try Task.checkCancellation()
@@ -164,6 +165,9 @@ extension CachingClient {
             ["cache-control", "pragma"].contains($0.name.canonicalName)
         }
         guard preference != .standard || isPlain, let stored = try await stored(call, prepared) else { return nil }
+        // What a rule lifts is lifted where the origin cannot be asked; whether it can, the engine
+        // knows.
+        if stored.emission.outcome.isLifted, prepared.reading.info.mode != .offline { return nil }
         guard stored.emission.isStale else { return stored }
         switch preference {
         case .standard: return stored.isReusable(call, at: clock.now()) ? stored : nil
@@ -306,6 +310,7 @@ extension CachingClient {
         _ prepared: PreparedCall,
         _ preference: CacheRequest.Preference
     ) async throws -> Delivery<Value> {
+        if call.usesStore { noteUnstored(response, call.endpoint) }
         do {
             let delivery = try await prepared.reading.read(response, call.interpret)
             if response.source == .network { await invalidate(after: call) }
@@ -403,6 +408,10 @@ extension Delivery {
 }
 
 extension CacheOutcome {
+    /// A directive forbids this use of what is stored unless the origin confirms it, and a rule
+    /// lifts that.
+    fileprivate var isLifted: Bool { detail?.description.hasPrefix("despite") == true }
+
     /// Says that the network is away; where what answers was changed at the origin, that is what is
     /// to be known of it.
     fileprivate mutating func noteOffline() {

@@ -61,6 +61,10 @@ public struct CallOptions: Sendable {
     /// observing plugins and progress are those of the call that was first.
     /// ``CachingClient/Configuration/reuseMemoryBytes`` bounds the memory.
     public var reuseWithin: Duration?
+    /// Whether what directives forbid to store or to use is kept for reads without the network. A
+    /// call reads what it stored itself, so give it to every call for the same resource, or to the
+    /// endpoint.
+    public var offlineReads: OfflineReads?
     /// See ``StaleValues``.
     public var staleValues = StaleValues.emitted
     /// See ``UnchangedValues``.

@@ -49,7 +49,11 @@ extension CachingClient {
         _ attempt: Int,
         secrets: Secrets
     ) throws -> Begun {
-        let request = try request(for: call.endpoint, softTimeout: call.softTimeout)
+        let request = try request(
+            for: call.endpoint,
+            softTimeout: call.softTimeout,
+            offlineReads: call.options.offlineReads
+        )
         let mode = engine.mode(for: request)
         let info = CallInfo(
             number: call.number ?? nextNumber(),

@@ -42,6 +42,9 @@ public final class CachingClient: Sendable {
         public var mode: OfflineMode
         /// What holds for single requests and responses in place of ``options`` and of the responses' own fields. None unless told otherwise.
         public var rules: RuleSet
+        /// Which responses are kept for reads without the network, where neither an endpoint nor a
+        /// rule says otherwise. What HTTP allows, unless told otherwise.
+        public var offlineReads: OfflineReads
         /// Timeouts, limits, breaker and guard, where no rule says more.
         public var options: EngineOptions
         /// Decodes content that is no `Data`, `String` or ``NoContent``. JSON with ISO 8601 dates unless told otherwise.
@@ -66,6 +69,7 @@ public final class CachingClient: Sendable {
             plugins: [any Plugin] = [],
             mode: OfflineMode = .automatic,
             rules: RuleSet = .empty,
+            offlineReads: OfflineReads = .asAllowed,
             options: EngineOptions = EngineOptions(),
             decoder: any ResponseDecoder = Configuration.defaultDecoder,
             maximumBodyBytes: Int = 64 << 20,
@@ -79,6 +83,7 @@ public final class CachingClient: Sendable {
             self.plugins = plugins
             self.mode = mode
             self.rules = rules
+            self.offlineReads = offlineReads
             self.options = options
             self.decoder = decoder
             self.maximumBodyBytes = maximumBodyBytes
@@ -105,6 +110,7 @@ public final class CachingClient: Sendable {
     let followed = FollowedChanges()
     let recent: RecentExchanges
     private let overrides = RuleOverrides()
+    let unreadable = UnreadableEndpoints()
     let clock: any WallClock
     let sleeper: any Clock<Duration>
     private let lastNumber = Atomic<UInt64>(0)
@@ -154,6 +160,7 @@ public final class CachingClient: Sendable {
             responses.invalidationSequence
         }
         let secret = store.credentialSecret
+        let rules = configuration.engineRules
         self.engine = CacheEngine(
             store: responses,
             transport: CallTransport(base: transport) { base in
@@ -171,7 +178,7 @@ public final class CachingClient: Sendable {
             mode: configuration.mode,
             options: configuration.options,
             // No rules cost nothing.
-            rules: configuration.rules.isEmpty ? nil : configuration.rules,
+            rules: rules.isEmpty ? nil : rules,
             clock: clock,
             sleeper: sleeper,
             logger: logger
@@ -241,17 +248,29 @@ public final class CachingClient: Sendable {
     ///
     /// - Throws: ``HoldfastError`` with code `urlMissing`, `invalidURL`, `parametersMissing`, `encodingFailed` or `invalidRule`.
     public func request(for endpoint: any Endpoint) throws -> CacheRequest {
-        try request(for: endpoint, softTimeout: nil)
+        try request(for: endpoint, softTimeout: nil, offlineReads: nil)
     }
 
-    /// - Parameter softTimeout: how long the network is waited for where something is stored.
-    func request(for endpoint: any Endpoint, softTimeout: Duration?) throws -> CacheRequest {
+    /// - Parameters:
+    ///   - softTimeout: how long the network is waited for where something is stored.
+    ///   - offlineReads: the call's; `nil`: as the endpoint says.
+    func request(
+        for endpoint: any Endpoint,
+        softTimeout: Duration?,
+        offlineReads: OfflineReads?
+    ) throws -> CacheRequest {
         var request = try endpoint.request(environment: configuration.environment, defaults: configuration.defaults)
         let secrets = configuration.defaults.secrets.union(endpoint.secrets)
         if !secrets.isEmpty { request.name(secrets) }
-        if endpoint.rule != nil || softTimeout != nil {
+        let endpointReads = endpoint.offlineReads
+        if endpoint.rule != nil || softTimeout != nil || endpointReads != nil || offlineReads != nil {
             var rule = endpoint.rule ?? RuleSettings()
             if let softTimeout { rule.softTimeout = .on(softTimeout) }
+            // A rule that keeps the store out has nothing to say of what is read from it.
+            if rule.bypass != true {
+                rule.stale.despite =
+                    offlineReads?.liftedDirectives ?? rule.stale.despite ?? endpointReads?.liftedDirectives
+            }
             request.overrides = try overrides.override(rule, of: endpoint)
         }
         return request

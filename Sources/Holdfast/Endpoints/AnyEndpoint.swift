@@ -52,6 +52,8 @@ public struct AnyEndpoint: Endpoint {
     public var storage: CacheRequest.Storage { base.storage }
     /// See ``Endpoint/rule``.
     public var rule: RuleSettings? { base.rule }
+    /// See ``Endpoint/offlineReads``.
+    public var offlineReads: OfflineReads? { base.offlineReads }
     /// See ``Endpoint/tags``.
     public var tags: [String] { base.tags }
     /// See ``Endpoint/strategy``.

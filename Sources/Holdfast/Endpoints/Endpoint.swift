@@ -60,6 +60,10 @@ public protocol Endpoint: Sendable {
     var storage: CacheRequest.Storage { get }
     /// What holds for this endpoint in place of the client's rules, setting by setting. None.
     var rule: RuleSettings? { get }
+    /// Whether what the responses' directives forbid to store or to use is kept for reads without
+    /// the network. The client's unless told otherwise; where ``rule`` sets `stale.despite`, that
+    /// counts.
+    var offlineReads: OfflineReads? { get }
     /// Names under which its stored responses can be made out of date together, beside the rules' and the origin's own: by a mutation (``StoreInvalidation/tag(_:)``), or by hand. None.
     ///
     /// ```swift
@@ -137,6 +141,8 @@ extension Endpoint {
     public var storage: CacheRequest.Storage { .byResponse }
     /// None.
     public var rule: RuleSettings? { nil }
+    /// The client's.
+    public var offlineReads: OfflineReads? { nil }
     /// None of its own.
     public var tags: [String] { [] }
     /// RFC 9111.

@@ -21,6 +21,10 @@ public struct Emission<Value: Sendable>: Sendable {
     public var fields: HTTPFields
     /// How the exchange ended, in the words of RFC 9211.
     public var outcome: CacheOutcome
+    /// Why the network's response was not stored, so that there will be nothing of it offline, nor
+    /// as the first emission of the next call. `nil` where it was stored or confirmed what is
+    /// stored. See <doc:MyClosureIsNeverCalled>.
+    public var notStored: StorageRefusal? { outcome.notStored }
 
     /// An emission: of the network, just generated, unless told otherwise. For code that stands in for a client, in tests above all.
     public init(

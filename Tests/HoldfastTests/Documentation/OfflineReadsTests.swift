@@ -62,6 +62,19 @@ import Testing
         }
     }
 
+    @Test func whatAnApiForbidsToStoreIsThereOffline() async throws {
+        var configuration = CachingClient.Configuration(environment: .production)
+        configuration.offlineReads = .despiteDirectives
+        try await withTestClient(configuration) { test in
+            let fields: HTTPFields = [.cacheControl: "no-store"]
+            test.transport.script("https://api.example.com/search", .ok("boats", fields: fields))
+            let endpoint = PathEndpoint(baseURL: "", path: "/search")
+            _ = try await test.client.fetch(endpoint)
+            test.client.mode = .offline
+            #expect(try await test.client.fetch(endpoint).value == "boats")
+        }
+    }
+
     @Test func whatIsNoJSONIsRefused() async throws {
         try await withTestClient(.init(environment: .production)) { test in
             test.transport.script(GettingStartedTests.url, .ok("<html>", fields: [.contentType: "text/html"]))
