@@ -16,8 +16,8 @@ extension WriteContext {
         var move: Move?
     }
 
-    /// A row as it is before it is revised.
-    private struct Original {
+    /// A row as it is before it is changed.
+    struct Original {
         var place: EntryPlace
         var keyHash: Int64
         var key: CacheKey
@@ -46,7 +46,7 @@ extension WriteContext {
         }
     }
 
-    private enum Reading {
+    enum Reading {
         case gone
         case unreadable(EntryPlace)
         case whole(Original)
@@ -98,7 +98,8 @@ extension WriteContext {
         revision.selectingFields.map { $0 != original.head.selectingFields } ?? false
     }
 
-    private func read(_ id: Int64) throws -> Reading {
+    /// A response's row as it is.
+    func read(_ id: Int64) throws -> Reading {
         let statement = try connection.prepare(
             """
             SELECT id, body_id, body_length, kind, key_hash, key, variant, sequence, is_invalidated, is_usable_stale, is_pinned,

@@ -1,0 +1,57 @@
+package import HTTPCache
+import HTTPCacheSemantics
+package import NIOCore
+
+/// Reading a stored response, changing it, and writing it back as one step.
+extension CacheManager {
+    /// Gives a stored response another body, unless the response has another one by now than the
+    /// one that was read: a read, a change and this are then as good as one step.
+    ///
+    /// Key, variant, tags, pin, and whether it was invalidated stay as they are. It is committed
+    /// when this returns.
+    ///
+    /// - Parameters:
+    ///   - stored: as it was read.
+    ///   - body: the new body, in memory, smaller than one transaction of the store (4 MiB).
+    ///   - excludesFetches: whether what is being fetched for the key meanwhile is not to be
+    ///     stored, as after an invalidation.
+    ///   - replacement: makes the new head of the present one, which may have been freshened since
+    ///     it was read. It runs on the writer's queue, and again where a transaction had to be
+    ///     rolled back.
+    /// - Returns: `nil` when nothing was changed: it was replaced, or is gone.
+    /// - Throws: ``StoreError``: `tooLarge`, `readOnly`, `closed`, `full`, `io`.
+    @concurrent
+    package func replaceBody(
+        of stored: StoredResponse,
+        with body: ByteBuffer,
+        excludesFetches: Bool,
+        _ replacement: @escaping @Sendable (ResponseReplacement) -> ResponseReplacement
+    ) async throws -> ReplacedResponse? {
+        let now = now()
+        let database = try core.database()
+        let limits = database.state.limits
+        let bytes = Int64(body.readableBytes) + stored.head.storedOctets
+        guard bytes <= limits.maximumObject, bytes < limits.transaction else {
+            throw StoreError(
+                code: .tooLarge,
+                message: "The changed body for '\(stored.key.components.target.redacted)' has \(body.readableBytes) "
+                    + "bytes; the limit for a change is \(min(limits.maximumObject, Int64(limits.transaction))). "
+                    + "Nothing was changed; remove the response and fetch it again."
+            )
+        }
+        let id = database.state.newID()
+        let chunks = ChunkRows(bodyID: id, from: 0, .buffer(body))
+        let replaced = try await core.write(to: database, bytes: Int(bytes), isDurable: excludesFetches) { context in
+            try context.replaceBody(
+                of: stored,
+                with: WriteContext.NewBody(id: id, chunks: chunks, content: body),
+                excludesFetches: excludesFetches,
+                at: now,
+                replacement
+            )
+        }
+        guard let replaced else { return nil }
+        core.changes.publish(StoreChange(.stored, .key(stored.key), tags: replaced.tags))
+        return replaced.response
+    }
+}
