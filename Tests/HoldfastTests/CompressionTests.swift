@@ -226,7 +226,7 @@ extension ByteBuffer {
 
 extension ScriptedTransport.Reply {
     /// A 200 with coded content.
-    fileprivate static func coded(_ content: [UInt8], _ coding: String, fields: HTTPFields) -> Self {
+    static func coded(_ content: [UInt8], _ coding: String, fields: HTTPFields) -> Self {
         var fields = fields
         fields[.contentEncoding] = coding
         return Self(head: HTTPResponse(status: .ok, headerFields: fields), chunks: [ByteBuffer(bytes: content)])
@@ -234,7 +234,7 @@ extension ScriptedTransport.Reply {
 }
 
 /// Content in one of the formats, made by zlib.
-private func compressed(_ content: [UInt8], _ format: CompressionTests.Format) -> [UInt8] {
+func compressed(_ content: [UInt8], _ format: CompressionTests.Format) -> [UInt8] {
     let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     stream.initialize(to: z_stream())
     defer { stream.deallocate() }

@@ -1,0 +1,174 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import NIOCore
+import OfflineStore
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension CachingClient {
+    /// Changes the stored value of an endpoint, for example to what a mutation that is about to be
+    /// sent will make of it, and says how to take that back.
+    ///
+    /// ```swift
+    /// let update = try await client.update(GetMovie(id: id)) { $0.isLiked = true }
+    /// do {
+    ///     _ = try await client.fetch(LikeMovie(id: id))
+    /// } catch {
+    ///     try await update.rollBack()
+    ///     throw error
+    /// }
+    /// ```
+    ///
+    /// Streams that follow the store emit the changed value (``CallOptions/followsStore``), and it
+    /// is what ``stored(_:)``, `startWith` and offline reads find. It is stale from the beginning
+    /// and has no validators: the next request that goes to the origin asks for the whole response,
+    /// which takes its place. So the value is never confirmed by a 304 and never taken for the
+    /// origin's.
+    ///
+    /// * **What is changed** is the variant that the request selects, under the key where it is
+    ///   stored. A response that everybody may have is changed for everybody who uses this store.
+    /// * **What stays**: the content around the value (its envelope, the rest of it beside its
+    ///   path) byte for byte, status and fields, tags, and that it was invalidated. Compressed
+    ///   content is stored uncompressed. Plugins that process content do not take part.
+    /// * **Others** are not in between: where another update or a response comes first, `change`
+    ///   runs again on what is stored then. A response that was requested before the update reaches
+    ///   its caller and is not stored.
+    ///
+    /// The content may have up to 4 MiB.
+    ///
+    /// - Parameters:
+    ///   - encoder: writes what the client's decoder reads: JSON with ISO 8601 dates unless told
+    ///     otherwise.
+    ///   - change: changes the value. It runs on the caller's actor, more than once where others
+    ///     change the value at the same time. A change to the same value stores nothing.
+    /// - Returns: the value as it is stored, and the way back. Without anything stored that could
+    ///   be used as this type, nothing is changed and the value is `nil`.
+    /// - Throws: what `change` throws; ``HoldfastError``: the endpoint makes no request, or
+    ///   `encodingFailed`: the value could not be written so that the decoder reads it;
+    ///   `StoreError`: the store cannot be written; `CancellationError`. Then nothing was changed.
+    @discardableResult
+    public func update<E: Endpoint>(
+        _ endpoint: E,
+        encoder: any ContentEncoder = JSONContentEncoder(),
+        _ change: (inout E.Response) throws -> Void
+    ) async throws -> StoredUpdate<E.Response> where E.Response: Encodable {
+        try await update(endpoint, as: E.Response.self, encoder: encoder, change)
+    }
+
+    /// Changes the stored value as a type that the call names; see ``update(_:encoder:_:)``.
+    @discardableResult
+    public func update<Value: Codable & Sendable>(
+        _ endpoint: some Endpoint,
+        as type: Value.Type,
+        encoder: any ContentEncoder = JSONContentEncoder(),
+        _ change: (inout Value) throws -> Void
+    ) async throws -> StoredUpdate<Value> {
+        let prepared = try await prepare(call(endpoint, as: type), for: .lookup)
+        while true {
+            try Task.checkCancellation()
+            guard let found = try await readForUpdate(prepared, type) else { return StoredUpdate(value: nil) }
+            var value = found.value
+            try change(&value)
+            if let update = try await write(value, into: found, prepared, encoder) { return update }
+        }
+    }
+
+    /// The stored content that a request selects; `nil` where none can be used as a value of this
+    /// type.
+    @concurrent
+    private func readForUpdate<Value: Decodable & Sendable>(
+        _ prepared: PreparedCall,
+        _ type: Value.Type
+    ) async throws -> UpdatableContent<Value>? {
+        guard prepared.request.storage != .never else { return nil }
+        var request = prepared.request
+        request.preference = .storedOnly
+        let reading = prepared.reading
+        do {
+            let response = try await engine.respond(to: request)
+            guard let stored = response.stored, request.head.method != .head, stored.head.status != .partialContent,
+                reading.acceptedStatuses.contains(stored.head.status)
+            else { return nil }
+            let limit = reading.maximumBodyBytes
+            let body = try await response.body.collect(upTo: limit)
+            let plain = try body.decoded(codings: stored.head.fields, upTo: limit, of: reading.target)
+            let data = Data(plain.readableBytesView)
+            let value = try reading.decoding.decode(
+                type,
+                from: data,
+                status: stored.head.status,
+                target: reading.target
+            )
+            return UpdatableContent(stored: stored, body: body, data: data, value: value)
+        } catch {
+            try Task.checkCancellation()
+            let error = HoldfastError(error, target: prepared.target)
+            if error.code == .closed { throw error }
+            if error.code != .offlineMiss, error.code != .staleForbidden {
+                logger.warning("Stored response not usable", metadata: ["error": "\(error)"])
+            }
+            return nil
+        }
+    }
+
+    /// - Returns: `nil` where something else is stored by now.
+    @concurrent
+    private func write<Value: Codable & Sendable>(
+        _ value: Value,
+        into found: UpdatableContent<Value>,
+        _ prepared: PreparedCall,
+        _ encoder: any ContentEncoder
+    ) async throws -> StoredUpdate<Value>? {
+        let content = ContentReplacement(decoding: prepared.reading.decoding, encoder: encoder, target: prepared.target)
+        guard let data = try content.data(found.data, replacing: found.value, with: value) else {
+            return StoredUpdate(value: value)
+        }
+        let now = clock.now()
+        let replaced = try await store.replaceBody(
+            of: found.stored,
+            with: ByteBuffer(bytes: data),
+            excludesFetches: true
+        ) { $0.updated(length: data.count, at: now) }
+        guard let replaced else { return nil }
+        return StoredUpdate(value: value) { [store, body = found.body] in
+            // What came later has another number.
+            try await store.replaceBody(of: replaced.stored, with: body, excludesFetches: false) { _ in
+                replaced.former
+            } != nil
+        }
+    }
+}
+
+/// Stored content that is about to be changed.
+private struct UpdatableContent<Value: Sendable>: Sendable {
+    let stored: StoredResponse
+    /// As it is stored.
+    let body: ByteBuffer
+    /// Decompressed.
+    let data: Data
+    let value: Value
+}
+
+extension ResponseReplacement {
+    /// The head for content that the origin did not send: stale, and without what describes the
+    /// origin's content.
+    fileprivate func updated(length: Int, at now: Timestamp) -> ResponseReplacement {
+        var head = head
+        let hasLength = head.fields.contains(.contentLength)
+        head.fields.removeAll { Self.fieldsOfContent.contains($0.name.canonicalName) }
+        if hasLength { head.fields.append(HTTPField(name: .contentLength, value: String(length))) }
+        head.explicitExpiry = now
+        return ResponseReplacement(head: head, freshUntil: now, isUsableStale: true)
+    }
+
+    /// Validators, codings and digests. RFC 9110 §8, RFC 9530
+    private static let fieldsOfContent: Set<String> = [
+        "etag", "last-modified", "content-encoding", "content-length", "content-md5", "digest", "content-digest",
+        "repr-digest",
+    ]
+}

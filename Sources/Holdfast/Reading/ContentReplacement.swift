@@ -1,0 +1,74 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Writes another value where content has one, so that the same decoding reads it.
+struct ContentReplacement {
+    let decoding: ContentDecoding
+    let encoder: any ContentEncoder
+    /// For messages.
+    let target: String
+
+    /// The content with another value; all around the value stays byte for byte.
+    ///
+    /// - Returns: `nil` where both values are written the same.
+    /// - Throws: ``HoldfastError`` with code `encodingFailed`.
+    func data<Value: Codable>(_ data: Data, replacing former: Value, with value: Value) throws -> Data? {
+        let place = place(of: Value.self)
+        let isText = Value.self == String.self && place.isEmpty
+        let encoded = try encode(value, isText: isText)
+        if try encoded == encode(former, isText: isText) { return nil }
+        var whole = encoded
+        if !place.isEmpty {
+            whole = data
+            guard let range = JSONPlaces(data: data, decoder: decoding.decoder).range(of: place) else {
+                throw failure("nothing that is JSON stands at '\(place)'")
+            }
+            whole.replaceSubrange(
+                range.lowerBound + data.startIndex..<range.upperBound + data.startIndex,
+                with: encoded
+            )
+        }
+        try check(whole, is: Value.self)
+        return whole
+    }
+
+    /// Where a value of a type stands, from the top level on.
+    private func place(of type: any Decodable.Type) -> ValuePath {
+        if type == Data.self { return ValuePath() }
+        guard let envelope = decoding.envelope, !ContentDecoding.isItsOwnJudge(type) else { return decoding.path }
+        return envelope.model.appending(decoding.path)
+    }
+
+    private func encode(_ value: some Encodable, isText: Bool) throws -> Data {
+        if let data = value as? Data { return data }
+        if isText, let text = value as? String { return Data(text.utf8) }
+        do {
+            return try encoder.encode(value)
+        } catch {
+            throw (error as? HoldfastError) ?? failure("its encoder failed", error)
+        }
+    }
+
+    /// What cannot be read again would be lost offline.
+    private func check(_ data: Data, is type: (some Decodable).Type) throws {
+        do {
+            _ = try decoding.decode(type, from: data, status: .ok, target: MessageTarget(target))
+        } catch {
+            throw failure(
+                "the client's decoder does not read what '\(Swift.type(of: encoder))' writes. Pass 'encoder' one that fits it",
+                error
+            )
+        }
+    }
+
+    private func failure(_ reason: String, _ cause: (any Error)? = nil) -> HoldfastError {
+        HoldfastError(
+            code: .encodingFailed,
+            message: "The changed value of '\(target)' was not stored: \(reason).",
+            cause: cause
+        )
+    }
+}
