@@ -3,7 +3,7 @@ extension Call {
     ///
     /// With ``cache``: what is stored first, then what the network answers. Without it: what the network answers.
     public func request() -> EmissionStream<Value> {
-        EmissionStream { CallRun(self) }
+        EmissionStream(running: self)
     }
 
     /// Starts, with the emissions to one callback, a `Result` each: any number of successes, then the end: one failure, or `onCompleted`.

@@ -116,11 +116,14 @@ extension Endpoint {
     }
 
     /// The stored value to a closure of its own, the network's to the request's.
+    ///
+    /// - Parameter path: where in the content the value stands, in place of the endpoint's.
     public func onCache<Model: Decodable & Sendable>(
         _ type: Model.Type,
+        at path: ValuePath? = nil,
         _ onStored: @escaping @Sendable (Emission<Model>) -> Void
     ) -> OnCache<Model> {
-        call.map(type).onCache(onStored)
+        call.map(type, at: path).onCache(onStored)
     }
 
     /// Starts when it is iterated or subscribed to: the network's answer, without the store.

@@ -18,8 +18,17 @@ public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
     typealias Next = () async throws -> Emission<Value>?
 
     private let start: @Sendable () -> Next
+    /// The request that emits, so that another type can still be named for its content.
+    enum Request: Sendable {
+        case call(Call<Value>)
+        case onCache(OnCache<Value>)
+    }
 
-    init(start: @escaping @Sendable () -> Next) {
+    /// `nil` where the values were transformed, or come from elsewhere.
+    let request: Request?
+
+    init(_ request: Request? = nil, start: @escaping @Sendable () -> Next) {
+        self.request = request
         self.start = start
     }
 
@@ -27,6 +36,7 @@ public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
     ///
     /// - Parameter failure: how it ends; completed unless told otherwise.
     public init(_ emissions: [Emission<Value>], failure: HoldfastError? = nil) {
+        request = nil
         start = {
             var rest = emissions[...]
             return {
@@ -37,9 +47,10 @@ public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
         }
     }
 
-    init(run: @escaping @Sendable () -> CallRun<Value>) {
-        start = {
-            let run = run()
+    /// What a call emits.
+    init(running call: Call<Value>) {
+        self.init(.call(call)) {
+            let run = CallRun(call)
             return { try await run.next() }
         }
     }

@@ -17,7 +17,7 @@ public struct OnCache<Value: Sendable>: Sendable {
     ///
     /// Where the mode keeps the network out and a stored value was there, the stream completes without an emission.
     public func request() -> EmissionStream<Value> {
-        stream { onStored($0) }
+        stream(.onCache(self)) { onStored($0) }
     }
 
     /// The network's value to a callback; the stored value's closure runs on the same executor, before it.
@@ -63,10 +63,11 @@ public struct OnCache<Value: Sendable>: Sendable {
     }
 
     private func stream(
+        _ request: EmissionStream<Value>.Request? = nil,
         storedTo onStored: @escaping @Sendable (Emission<Value>) async -> Void
     ) -> EmissionStream<Value> {
         let call = call
-        return EmissionStream {
+        return EmissionStream(request) {
             let run = CallRun(call)
             return {
                 while let emission = try await run.next() {

@@ -9,6 +9,7 @@ public final class Subscription: Sendable {
     final class Cancellation: Sendable {
         private struct State {
             var isCancelled = false
+            var isFinished = false
             var underWay: [Int: @Sendable () -> Void] = [:]
             var next = 0
         }
@@ -51,11 +52,23 @@ public final class Subscription: Sendable {
             // What a callback starts is its own.
             Self.$current.withValue(nil) { callback() }
         }
+
+        /// The same for a callback that may wait.
+        func unlessCancelled(waiting callback: () async -> Void) async {
+            if state.withLock({ $0.isCancelled }) { return }
+            await Self.$current.withValue(nil) { await callback() }
+        }
+
+        fileprivate var isFinished: Bool { state.withLock { $0.isFinished } }
+        fileprivate func finish() { state.withLock { $0.isFinished = true } }
     }
 
     init(_ body: @escaping @Sendable (Cancellation) async -> Void) {
         let cancellation = cancellation
-        task = Task { await Cancellation.$current.withValue(cancellation) { await body(cancellation) } }
+        task = Task {
+            await Cancellation.$current.withValue(cancellation) { await body(cancellation) }
+            cancellation.finish()
+        }
     }
 
     deinit { cancel() }
@@ -66,6 +79,9 @@ public final class Subscription: Sendable {
         cancellation.cancel()
         task.cancel()
     }
+
+    /// Whether the last callback has returned.
+    var isFinished: Bool { cancellation.isFinished }
 
     /// Waits until the last callback has returned.
     public func finished() async {

@@ -46,18 +46,31 @@ struct Echo: Decodable, Sendable {
 }
 
 /// A request that is written where it is needed, of whatever response.
-struct AnyRequest<Response: Decodable & Sendable>: Endpoint {
-    var baseURL: String
-    var path: String
-    var method: HTTPRequest.Method = .get
-    var headers: HTTPFields = [:]
-    var task: HTTPTask = .plain
-    var storage: CacheRequest.Storage = .byResponse
-    var valuePath: ValuePath = ""
-    var principal: String?
-    var invalidates: [StoreInvalidation] = []
-    var emptyContent = EmptyContent.isMissing
-    var envelope = EnvelopeChoice.inherited
+typealias AnyRequest = AdHocRequest
+
+extension AdHocRequest {
+    init(
+        baseURL: String,
+        path: String,
+        method: HTTPRequest.Method = .get,
+        headers: HTTPFields = [:],
+        task: HTTPTask = .plain,
+        storage: CacheRequest.Storage = .byResponse,
+        valuePath: ValuePath = "",
+        principal: String? = nil,
+        invalidates: [StoreInvalidation] = [],
+        emptyContent: EmptyContent = .isMissing,
+        envelope: EnvelopeChoice = .inherited
+    ) {
+        self.init(baseURL, method: method, task: task, headers: headers)
+        (self.baseURL, self.path) = (baseURL, path)
+        self.storage = storage
+        self.valuePath = valuePath
+        self.principal = principal
+        self.invalidates = invalidates
+        self.emptyContent = emptyContent
+        self.envelope = envelope
+    }
 }
 
 /// The error that `body` throws; `nil`, and an issue, where it throws none.

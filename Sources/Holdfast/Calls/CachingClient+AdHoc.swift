@@ -1,0 +1,110 @@
+public import HTTPTypes
+
+/// Requests without an endpoint type: a URL and what its response decodes to.
+///
+/// The URL is absolute, or a path below the client's environment. One that is none is an error of
+/// the request, with code `invalidURL` or `urlMissing`. What a user typed belongs into `query`,
+/// which encodes it. For everything else that an endpoint can say there is ``AdHocRequest``.
+extension CachingClient {
+    /// One value, by RFC 9111: a fresh stored value at once, otherwise the network's.
+    ///
+    /// ```swift
+    /// let feed = try await client.get("https://api.example.com/feed", as: Feed.self).value
+    /// ```
+    ///
+    /// - Throws: ``HoldfastError``; `CancellationError` when the calling task is cancelled.
+    public func get<Value: Decodable & Sendable>(
+        _ url: String,
+        as type: Value.Type,
+        query: Parameters = [:],
+        headers: HTTPFields = [:],
+        _ strategy: SingleValueStrategy? = nil
+    ) async throws -> Emission<Value> {
+        try await fetch(AdHocRequest<Value>(url, query: query, headers: headers), strategy)
+    }
+
+    /// What is stored first, then what the network answers; see ``startWith(_:ifNetworkFails:)``.
+    ///
+    /// ```swift
+    /// for try await emission in client.startWith("https://api.example.com/feed", as: Feed.self) {
+    ///     print(emission.source, emission.value)
+    /// }
+    /// ```
+    public func startWith<Value: Decodable & Sendable>(
+        _ url: String,
+        as type: Value.Type,
+        query: Parameters = [:],
+        headers: HTTPFields = [:],
+        ifNetworkFails failure: NetworkFailure = .throwing
+    ) -> EmissionStream<Value> {
+        startWith(AdHocRequest<Value>(url, query: query, headers: headers), ifNetworkFails: failure)
+    }
+
+    /// The stored value to a closure of its own, the network's to the request's; see
+    /// ``onCache(_:ifNetworkFails:_:)``.
+    ///
+    /// - Parameter onStored: called once at most, before the network's value.
+    public func onCache<Value: Decodable & Sendable>(
+        _ url: String,
+        as type: Value.Type,
+        query: Parameters = [:],
+        headers: HTTPFields = [:],
+        ifNetworkFails failure: NetworkFailure = .throwing,
+        _ onStored: @escaping @Sendable (Emission<Value>) -> Void
+    ) -> OnCache<Value> {
+        onCache(AdHocRequest<Value>(url, query: query, headers: headers), ifNetworkFails: failure, onStored)
+    }
+
+    /// Sends a value as JSON by POST. It is a mutation: sent once, and never answered from the
+    /// store.
+    ///
+    /// ```swift
+    /// let moment = try await client.post("https://a.example/moments", draft, as: Moment.self)
+    /// ```
+    ///
+    /// - Parameter type: what the response decodes to; its content is ignored unless told
+    ///   otherwise.
+    /// - Throws: ``HoldfastError``; `CancellationError` when the calling task is cancelled.
+    @discardableResult
+    public func post<Value: Decodable & Sendable>(
+        _ url: String,
+        _ content: any Encodable & Sendable,
+        as type: Value.Type = NoContent.self,
+        headers: HTTPFields = [:]
+    ) async throws -> Emission<Value> {
+        try await fetch(AdHocRequest<Value>(url, method: .post, task: .encodable(content), headers: headers))
+    }
+
+    /// Sends a value as JSON by PUT; see ``post(_:_:as:headers:)``.
+    @discardableResult
+    public func put<Value: Decodable & Sendable>(
+        _ url: String,
+        _ content: any Encodable & Sendable,
+        as type: Value.Type = NoContent.self,
+        headers: HTTPFields = [:]
+    ) async throws -> Emission<Value> {
+        try await fetch(AdHocRequest<Value>(url, method: .put, task: .encodable(content), headers: headers))
+    }
+
+    /// Sends a value as JSON by PATCH; see ``post(_:_:as:headers:)``.
+    @discardableResult
+    public func patch<Value: Decodable & Sendable>(
+        _ url: String,
+        _ content: any Encodable & Sendable,
+        as type: Value.Type = NoContent.self,
+        headers: HTTPFields = [:]
+    ) async throws -> Emission<Value> {
+        try await fetch(AdHocRequest<Value>(url, method: .patch, task: .encodable(content), headers: headers))
+    }
+
+    /// Sends DELETE, without content; see ``post(_:_:as:headers:)``.
+    @discardableResult
+    public func delete<Value: Decodable & Sendable>(
+        _ url: String,
+        as type: Value.Type = NoContent.self,
+        query: Parameters = [:],
+        headers: HTTPFields = [:]
+    ) async throws -> Emission<Value> {
+        try await fetch(AdHocRequest<Value>(url, method: .delete, task: .query(query), headers: headers))
+    }
+}

@@ -1,0 +1,34 @@
+extension EmissionStream {
+    /// Begins the request and calls back with callbacks that may wait: for an actor, say.
+    ///
+    /// ```swift
+    /// let subscription = client.startWith(endpoint).subscribe(
+    ///     onNext: { emission in await screen.show(emission.value) },
+    ///     onError: { error in await screen.report(error) }
+    /// )
+    /// ```
+    ///
+    /// Each is awaited before the next begins, so an actor sees the emissions in their order. The
+    /// rest is as with ``subscribe(on:onNext:onError:onCompleted:)``. ``Subscription/cancel()``
+    /// also cancels the task in which a callback waits. A callback that throws has no one to tell:
+    /// `for try await` has.
+    ///
+    /// - Returns: the subscription. Letting go of it cancels the request.
+    public func subscribe(
+        onNext: @escaping @Sendable (Emission<Value>) async -> Void,
+        onError: @escaping @Sendable (HoldfastError) async -> Void = { _ in },
+        onCompleted: @escaping @Sendable () async -> Void = {}
+    ) -> Subscription {
+        Subscription { subscription in
+            do {
+                for try await emission in self {
+                    await subscription.unlessCancelled(waiting: { await onNext(emission) })
+                }
+                await subscription.unlessCancelled(waiting: { await onCompleted() })
+            } catch {
+                let error = HoldfastError(error, target: "the endpoint")
+                await subscription.unlessCancelled(waiting: { await onError(error) })
+            }
+        }
+    }
+}
