@@ -6,11 +6,9 @@ public import HTTPTypes
 ///
 /// ```swift
 /// let rules = try RuleSet([
-///     Rule("catalogue", matching: .init(urls: ["https://api.example.com/catalogue/**"]), settings: {
-///         var settings = RuleSettings()
-///         settings.freshness.lifetime = .seconds(300)
-///         return settings
-///     }())
+///     Rule("catalogue", matching: .init(urls: ["https://api.example.com/catalogue/**"])) {
+///         $0.freshness.lifetime = .minutes(5)
+///     }
 /// ])
 /// ```
 public struct Rule: Sendable, Hashable {
@@ -70,5 +68,14 @@ public struct Rule: Sendable, Hashable {
         self.match = match
         self.settings = settings
         self.location = location
+    }
+
+    /// A rule that says what `set` sets.
+    public init(
+        _ name: String? = nil,
+        matching match: Match = Match(),
+        _ set: (inout RuleSettings) throws -> Void
+    ) rethrows {
+        self.init(name, matching: match, settings: try RuleSettings(set))
     }
 }

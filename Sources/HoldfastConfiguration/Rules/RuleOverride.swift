@@ -4,10 +4,10 @@ public import HTTPCache
 /// The settings of one rule as a request's own: they go before what the rules of the engine say for it (`CacheRequest.overrides`).
 ///
 /// ```swift
-/// var settings = RuleSettings()
-/// settings.freshness.lifetime = .seconds(300)
-/// settings.softTimeout = .on(.seconds(2))
-/// request.overrides = try RuleOverride(settings)
+/// request.overrides = try RuleOverride(RuleSettings {
+///     $0.freshness.lifetime = .minutes(5)
+///     $0.softTimeout = .on(.seconds(2))
+/// })
 /// ```
 ///
 /// Two with the same settings and values are equal, so it may be made for each request; to make it once saves the check.

@@ -2,7 +2,17 @@ public import HTTPCache
 public import HTTPCacheSemantics
 public import HTTPTypes
 
-/// What a rule says. Each setting is optional: where it is `nil`, the next rule that matches decides it, and at last the engine's options and the response itself.
+/// The settings of a rule.
+///
+/// ```swift
+/// let settings = RuleSettings {
+///     $0.freshness.lifetime = .minutes(5)
+///     $0.stale.normal = .limited(.days(7))
+/// }
+/// ```
+///
+/// Each setting is optional: where it is `nil`, the next rule that matches decides it, and at last the
+/// engine's options and the response itself.
 public struct RuleSettings: Sendable, Hashable {
     /// A setting that can be switched off.
     public enum Switch<Value: Sendable & Hashable>: Sendable, Hashable {
@@ -138,6 +148,11 @@ public struct RuleSettings: Sendable, Hashable {
 
     /// None.
     public init() {}
+
+    /// None but those that `set` gives a value.
+    public init(_ set: (inout RuleSettings) throws -> Void) rethrows {
+        try set(&self)
+    }
 
     /// The word in `normalize.drop-parameters` that stands for ``trackingParameters``.
     static let trackingWord = "tracking"

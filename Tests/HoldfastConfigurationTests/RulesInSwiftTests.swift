@@ -1,0 +1,32 @@
+import HoldfastConfiguration
+import Testing
+
+/// Rules that are written in Swift.
+@Suite struct RulesInSwiftTests {
+    @Test func aClosureSetsWhatARuleSays() {
+        var expected = RuleSettings()
+        expected.freshness.lifetime = .seconds(300)
+        expected.stale.normal = .limited(.seconds(604_800))
+        let settings = RuleSettings {
+            $0.freshness.lifetime = .minutes(5)
+            $0.stale.normal = .limited(.days(7))
+        }
+        #expect(settings == expected && settings != RuleSettings())
+        #expect(RuleSettings { _ in } == RuleSettings())
+    }
+
+    @Test func aRuleIsWrittenWithItsMatch() throws {
+        let rule = Rule("catalogue", matching: .init(urls: ["https://a.example/catalogue/**"])) {
+            $0.freshness.lifetime = .hours(1)
+        }
+        #expect(rule.name == "catalogue" && rule.match.urls == ["https://a.example/catalogue/**"])
+        #expect(rule.settings.freshness.lifetime == .seconds(3600))
+        #expect(try RuleSet([rule, Rule { $0.usesBreaker = false }]).rules.count == 2)
+    }
+
+    @Test func whatTheClosureThrowsIsThrown() {
+        struct Failure: Error {}
+        #expect(throws: Failure.self) { try RuleSettings { _ in throw Failure() } }
+        #expect(throws: Failure.self) { try Rule { _ in throw Failure() } }
+    }
+}
