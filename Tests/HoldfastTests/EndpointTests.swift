@@ -30,7 +30,7 @@ import Testing
 
     @Test func parametersAreEncodedInSortedOrderNestedOnesToo() throws {
         let parameters: Parameters = [
-            "z": 1, "a": "x y&=", "m": ["d": [1, 2], "c": true], "empty": nil, "ü": 1.5,
+            "z": 1, "a": "x y&=", "m": .object(["d": [1, 2], "c": true]), "empty": .null, "ü": 1.5,
         ]
         #expect(
             try url("https://a.example", "/", .query(parameters))

@@ -118,7 +118,7 @@ import Testing
                 .json([
                     "query":
                         "query getMomentsDetailsByUserID($userID: ID!) { getMomentsDetailsByUserID(userID: $userID) { moments { id likes } } }",
-                    "operationName": "getMomentsDetailsByUserID", "variables": ["userID": .init(user)],
+                    "operationName": "getMomentsDetailsByUserID", "variables": ["userID": user],
                 ])
             }
             var user: String

@@ -5,7 +5,7 @@ import Testing
 
 /// How parameters are written in queries and forms.
 @Suite struct URLConventionTests {
-    private static let nested: Parameters = ["f": ["b": ["x": 1], "a": [true, nil, "y z"]]]
+    private static let nested: Parameters = ["f": .object(["b": ["x": 1], "a": .array([true, nil, "y z"])])]
 
     @Test(arguments: [
         (URLParameterEncoder(), "f%5Ba%5D=true&f%5Ba%5D=y%20z&f%5Bb%5D%5Bx%5D=1"),
@@ -34,7 +34,7 @@ import Testing
         let encoder = URLParameterEncoder(arrays: .commaJoined)
         #expect(try encoder.query(["a": ["1,2", "3"]]) == "a=1%2C2,3")
         #expect(try encoder.query(["a": ["1", "2,3"]]) == "a=1,2%2C3")
-        #expect(try encoder.query(["a": [], "b": [nil]]) == "")
+        #expect(try encoder.query(["a": .array([]), "b": .array([nil])]) == "")
         #expect(throws: HoldfastError.self) { try encoder.query(["a": [["1"]]]) }
         #expect(throws: HoldfastError.self) { try encoder.query(["a": [["x": 1]]]) }
     }

@@ -14,7 +14,7 @@ struct Probe: Endpoint {
 // A dictionary's order is random in each process.
 let values = Dictionary(
     uniqueKeysWithValues: (0..<50).map {
-        ("p\($0)", ParameterValue.object(["b": 1, "a": ["x": true, "w": [1, "2", nil]]]))
+        ("p\($0)", ParameterValue.object(["b": 1, "a": .object(["x": true, "w": .array([1, "2", nil])])]))
     }
 )
 let probe = Probe(task: .parameters(url: Parameters(values), body: Parameters(values)))

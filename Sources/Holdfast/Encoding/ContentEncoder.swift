@@ -43,6 +43,8 @@ public struct JSONContentEncoder: ContentEncoder {
     public func encode(_ value: any Encodable) throws -> Data {
         do {
             return try encoder.encode(value)
+        } catch let error as HoldfastError where error.code == .encodingFailed {
+            throw error
         } catch {
             throw HoldfastError(
                 code: .encodingFailed,
@@ -70,8 +72,7 @@ public struct FormContentEncoder: ContentEncoder, Hashable {
 
     /// - Throws: ``HoldfastError`` with code `encodingFailed`: what ``JSONContentEncoder`` and ``URLParameterEncoder`` refuse, and a value that is no object.
     public func encode(_ value: any Encodable) throws -> Data {
-        let json = try JSONContentEncoder().encode(value)
-        guard let parameters = try? JSONDecoder().decode(Parameters.self, from: json) else {
+        guard case .object(let parameters) = try ParameterValue(encoding: value) else {
             throw HoldfastError(
                 code: .encodingFailed,
                 message: "The content of type '\(type(of: value))' has no names, and a form needs them."

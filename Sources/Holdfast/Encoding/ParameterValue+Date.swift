@@ -26,6 +26,14 @@ extension ParameterValue {
     }
 }
 
+extension Encodable where Self == ParameterValue {
+    /// See ``ParameterValue/date(_:as:)``.
+    @_disfavoredOverload
+    public static func date(_ date: Date, as convention: ParameterValue.Dates = .iso8601) -> ParameterValue {
+        ParameterValue.date(date, as: convention)
+    }
+}
+
 extension Int64 {
     /// The number rounded down, or the nearest there is.
     fileprivate init(clamping number: Double) {

@@ -5,7 +5,10 @@ extension Parameters: Codable {
     }
 
     /// As a keyed container.
+    ///
+    /// - Throws: ``HoldfastError`` with code `encodingFailed`: a value could not be encoded.
     public func encode(to encoder: any Encoder) throws {
+        try check()
         try values.encode(to: encoder)
     }
 }

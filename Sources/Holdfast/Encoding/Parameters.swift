@@ -1,80 +1,110 @@
-/// Named parameters of a request. They have no order: encoders write them sorted, nested ones too, so that the same parameters
-/// are the same bytes, and so the same cache key, in every process.
-public struct Parameters: Sendable, Hashable, ExpressibleByDictionaryLiteral {
+/// Named parameters of a request.
+///
+/// ```swift
+/// let parameters: Parameters = ["page": page, "q": text, "on": flag, "filter": filter]
+/// ```
+///
+/// A value is anything `Encodable`. A `nil` leaves its parameter out; ``ParameterValue/null`` is JSON's
+/// `null`. Members of different types are an object: `.object(["author": id, "on": flag])`. A value
+/// whose encoding fails is an error of the request, with code `encodingFailed`.
+///
+/// Parameters have no order. Encoders write them sorted, nested ones too, so that the same parameters
+/// are the same bytes, and the same cache key, in every process.
+public struct Parameters: Sendable, Hashable {
     /// The values by name.
     public var values: [String: ParameterValue]
+    /// Why a name has no value, for names whose values could not be encoded; `nil` is the whole.
+    private var faults: [String?: String] = [:]
 
     /// Parameters from a dictionary.
     public init(_ values: [String: ParameterValue] = [:]) {
         self.values = values
     }
 
-    /// Of a name that is given twice, the last value counts.
-    public init(dictionaryLiteral elements: (String, ParameterValue)...) {
-        values = Dictionary(elements, uniquingKeysWith: { $1 })
+    /// The members of a value, under the names that its encoding gives them.
+    ///
+    /// ```swift
+    /// let operation = GraphQLOperation(document, variables: Parameters(input))
+    /// ```
+    ///
+    /// A value without names (an array, a number) is an error of the request: `encodingFailed`.
+    public init(_ value: some Encodable) {
+        values = [:]
+        do {
+            if case .object(let parameters) = try ParameterValue(encoding: value) {
+                self = parameters
+            } else {
+                faults[nil] = "The parameters of type '\(type(of: value))' have no names."
+            }
+        } catch {
+            faults[nil] = "\(error)"
+        }
     }
 
     /// The value of a name; `nil` where there is none.
     public subscript(name: String) -> ParameterValue? {
         get { values[name] }
-        set { values[name] = newValue }
+        set { set(name, to: newValue) }
+    }
+
+    /// Sets a name to any `Encodable` value; `nil` leaves the parameter out.
+    ///
+    /// ```swift
+    /// parameters["page"] = page
+    /// ```
+    public subscript<Value: Encodable>(name: String) -> Value? {
+        @available(*, unavailable, message: "Read a ParameterValue: parameters.values[name].")
+        get { nil }
+        set { set(name, to: newValue) }
     }
 
     /// Both; of a name in both, `other`'s value.
     public func merging(_ other: Parameters) -> Parameters {
-        if other.values.isEmpty { return self }
-        return Parameters(values.merging(other.values) { $1 })
+        if other.isEmpty { return self }
+        var merged = Parameters(values.merging(other.values) { $1 })
+        merged.faults = faults.merging(other.faults) { $1 }
+        for case let name? in other.faults.keys where other.values[name] == nil { merged.values[name] = nil }
+        return merged
     }
 
-    /// In the order in which they are written: by the UTF-8 octets of their names.
-    var sorted: [(name: String, value: ParameterValue)] {
-        values.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map { ($0.key, $0.value) }
+    /// Whether nothing was given, not even a value that could not be encoded.
+    var isEmpty: Bool { values.isEmpty && faults.isEmpty }
+
+    /// - Throws: ``HoldfastError`` with code `encodingFailed`: a value could not be encoded.
+    func check() throws {
+        if faults.isEmpty { return }
+        let faults = faults.filter { name, _ in name.map { values[$0] == nil } ?? true }
+        guard let message = faults.values.min() else { return }
+        throw HoldfastError(code: .encodingFailed, message: message)
     }
-}
 
-/// The value of a parameter. Numbers keep all their digits.
-public indirect enum ParameterValue: Sendable, Hashable {
-    case null
-    case boolean(Bool)
-    case integer(Int64)
-    case unsigned(UInt64)
-    case number(Double)
-    case string(String)
-    case array([ParameterValue])
-    case object(Parameters)
+    /// In the order in which they are written: by the UTF-8 bytes of their names.
+    ///
+    /// - Throws: as ``check()``.
+    func sorted() throws -> [(name: String, value: ParameterValue)] {
+        try check()
+        return values.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map { ($0.key, $0.value) }
+    }
 
-    /// An integer of any width; one beyond 64 bits becomes the string of its digits.
-    public init(_ integer: some BinaryInteger) {
-        if let value = Int64(exactly: integer) {
-            self = .integer(value)
-        } else if let value = UInt64(exactly: integer) {
-            self = .unsigned(value)
-        } else {
-            self = .string(String(integer))
+    private mutating func set(_ name: String, to value: (any Encodable)?) {
+        values[name] = nil
+        faults[name] = nil
+        do {
+            if let value { values[name] = try ParameterValue(encoding: value) }
+        } catch {
+            faults[name] = "The parameter '\(name)' could not be encoded. \(error)"
         }
     }
-
-    /// A string that is no literal.
-    public init(_ string: some StringProtocol) { self = .string(String(string)) }
 }
 
-extension ParameterValue: ExpressibleByStringInterpolation, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
-    ExpressibleByBooleanLiteral, ExpressibleByNilLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
-{
-    /// A string.
-    public init(stringLiteral value: String) { self = .string(value) }
-    /// An integer.
-    public init(integerLiteral value: Int64) { self = .integer(value) }
-    /// A number.
-    public init(floatLiteral value: Double) { self = .number(value) }
-    /// A boolean.
-    public init(booleanLiteral value: Bool) { self = .boolean(value) }
-    /// `null`.
-    public init(nilLiteral: ()) { self = .null }
-    /// An array.
-    public init(arrayLiteral elements: ParameterValue...) { self = .array(elements) }
-    /// An object; of a name that is given twice, the last value counts.
-    public init(dictionaryLiteral elements: (String, ParameterValue)...) {
-        self = .object(Parameters(Dictionary(elements, uniquingKeysWith: { $1 })))
+extension Parameters: ExpressibleByDictionaryLiteral {
+    /// Of a name that is given twice, the last value counts.
+    public init(dictionaryLiteral elements: (String, (any Encodable)?)...) {
+        values = Dictionary(minimumCapacity: elements.count)
+        for (name, value) in elements { set(name, to: value) }
     }
+
+    /// A dictionary of `Any` does not say how its values are encoded.
+    @available(*, unavailable, message: "Write the values in a literal, [\"page\": page], or pass an Encodable value.")
+    public init(_ values: [String: Any]) { fatalError("Unavailable.") }
 }

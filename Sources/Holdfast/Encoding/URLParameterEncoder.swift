@@ -81,9 +81,9 @@ public struct URLParameterEncoder: ParameterEncoder, Hashable {
     /// - Throws: ``HoldfastError`` with code `encodingFailed`: a number that is not finite, an array or object in an array whose elements are joined by commas, a nested name that
     ///   holds brackets or dots where these write the nesting.
     public func query(_ parameters: Parameters) throws -> String {
-        if parameters.values.isEmpty { return "" }
+        if parameters.isEmpty { return "" }
         var pairs: [String] = []
-        for (name, value) in parameters.sorted { try append(value, as: escaped(name), to: &pairs) }
+        for (name, value) in try parameters.sorted() { try append(value, as: escaped(name), to: &pairs) }
         return pairs.joined(separator: "&")
     }
 
@@ -92,7 +92,7 @@ public struct URLParameterEncoder: ParameterEncoder, Hashable {
         case .null: return
         case .array(let values): try append(values, as: name, to: &pairs)
         case .object(let parameters):
-            for (inner, value) in parameters.sorted {
+            for (inner, value) in try parameters.sorted() {
                 try append(value, as: try nested(inner, in: name), to: &pairs)
             }
         case .boolean, .integer, .unsigned, .number, .string: pairs.append("\(name)=\(try single(value, of: name))")
@@ -154,24 +154,7 @@ public struct URLParameterEncoder: ParameterEncoder, Hashable {
         HoldfastError(code: .encodingFailed, message: message)
     }
 
-    private static let digits = Array("0123456789ABCDEF".utf8)
-
     private func escaped(_ text: some StringProtocol) -> String {
-        var octets: [UInt8] = []
-        octets.reserveCapacity(text.utf8.count)
-        for octet in text.utf8 {
-            switch octet {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                octets.append(octet)
-            case UInt8(ascii: " ") where spaces == .plus: octets.append(UInt8(ascii: "+"))
-            default:
-                octets.append(UInt8(ascii: "%"))
-                octets.append(Self.digits[Int(octet >> 4)])
-                octets.append(Self.digits[Int(octet & 15)])
-            }
-        }
-        return String(decoding: octets, as: UTF8.self)
+        text.percentEncoded(spaces: spaces)
     }
 }

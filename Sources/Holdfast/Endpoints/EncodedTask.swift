@@ -33,13 +33,14 @@ extension HTTPTask {
         case .parameters(let url, let body, let encoder, let bodyEncoder, let headers):
             var task = EncodedTask(query: try query(url, encoder), fields: headers)
             if let body {
+                try body.check()
                 task.content = .buffer(ByteBuffer(bytes: try bodyEncoder.encode(body)))
                 task.contentType = bodyEncoder.contentType
             }
             return task
         case .urlEncoded(let parameters, let encoder, let destination):
             if destination.isQuery(of: method) { return EncodedTask(query: try query(parameters, encoder)) }
-            guard !parameters.values.isEmpty else {
+            guard !parameters.isEmpty else {
                 throw HoldfastError(
                     code: .parametersMissing,
                     message:

@@ -21,7 +21,7 @@ extension GraphQLOperation {
         var members = Parameters()
         if form != .persisted { members["query"] = .string(query) }
         if let operationName { members["operationName"] = .string(operationName) }
-        if !variables.values.isEmpty { members["variables"] = .object(variables) }
+        if !variables.isEmpty { members["variables"] = .object(variables) }
         if let extensions { members["extensions"] = .object(extensions) }
         return try JSONContentEncoder().encode(members)
     }
@@ -41,14 +41,14 @@ extension GraphQLOperation {
         var parameters = Parameters()
         if form != .persisted { parameters["query"] = .string(query) }
         if let operationName { parameters["operationName"] = .string(operationName) }
-        if !variables.values.isEmpty { parameters["variables"] = try json(variables) }
+        if !variables.isEmpty { parameters["variables"] = try json(variables) }
         if let extensions { parameters["extensions"] = try json(extensions) }
         return parameters
     }
 
     /// Apollo's, version 1. <https://www.apollographql.com/docs/apollo-server/performance/apq>
     private var extensions: Parameters? {
-        form == .document ? nil : ["persistedQuery": ["version": 1, "sha256Hash": .string(documentHash)]]
+        form == .document ? nil : ["persistedQuery": .object(["version": 1, "sha256Hash": documentHash])]
     }
 
     private func json(_ parameters: Parameters) throws -> ParameterValue {

@@ -39,8 +39,8 @@ import Testing
                     storage: .expiring(.after(.seconds(60)))
                 )
             }
-            let parameters: Parameters = ["a": 1, "b": ["x": 1, "y": [2, 3]], "c": "d", "e": true]
-            let again: Parameters = ["e": true, "c": "d", "b": ["y": [2, 3], "x": 1], "a": 1]
+            let parameters: Parameters = ["a": 1, "b": .object(["x": 1, "y": [2, 3]]), "c": "d", "e": true]
+            let again: Parameters = ["e": true, "c": "d", "b": .object(["y": [2, 3], "x": 1]), "a": 1]
             let requests = [
                 request(.post, .json(parameters)), request(.post, .json(["a": 1])), request(.post, .plain),
                 request(.post, .urlEncoded(["a": 1])), request(.post, .data(Data("a".utf8), contentType: "text/plain")),

@@ -1,0 +1,46 @@
+/// The value of a parameter. Numbers keep all their digits.
+public indirect enum ParameterValue: Sendable, Hashable {
+    case null
+    case boolean(Bool)
+    case integer(Int64)
+    case unsigned(UInt64)
+    case number(Double)
+    case string(String)
+    case array([ParameterValue])
+    case object(Parameters)
+
+    /// An integer of any width; one beyond 64 bits becomes the string of its digits.
+    public init(_ integer: some BinaryInteger) {
+        if let value = Int64(exactly: integer) {
+            self = .integer(value)
+        } else if let value = UInt64(exactly: integer) {
+            self = .unsigned(value)
+        } else {
+            self = .string(String(integer))
+        }
+    }
+
+    /// A string that is no literal.
+    public init(_ string: some StringProtocol) { self = .string(String(string)) }
+}
+
+extension ParameterValue: ExpressibleByStringInterpolation, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+    ExpressibleByBooleanLiteral, ExpressibleByNilLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+    /// A string.
+    public init(stringLiteral value: String) { self = .string(value) }
+    /// An integer.
+    public init(integerLiteral value: Int64) { self = .integer(value) }
+    /// A number.
+    public init(floatLiteral value: Double) { self = .number(value) }
+    /// A boolean.
+    public init(booleanLiteral value: Bool) { self = .boolean(value) }
+    /// `null`.
+    public init(nilLiteral: ()) { self = .null }
+    /// An array.
+    public init(arrayLiteral elements: ParameterValue...) { self = .array(elements) }
+    /// An object; of a name that is given twice, the last value counts.
+    public init(dictionaryLiteral elements: (String, ParameterValue)...) {
+        self = .object(Parameters(Dictionary(elements, uniquingKeysWith: { $1 })))
+    }
+}
