@@ -6,10 +6,10 @@ public struct GraphQLGetMomentsByUserID: GetMomentsByUserID {
         typealias Response = MomentsDetails
         let userID: String
         let path = "/graphql"
-        var task: HTTPTask { .graphQL(GraphQLOperation(Self.document, variables: ["userID": .string(userID)])) }
+        var task: HTTPTask { .graphQL(GraphQLOperation(Self.document, variables: ["userID": userID])) }
         let valuePath: ValuePath = "data.getMomentsDetailsByUserID"
         // A query is sent by POST, whose answers are stored only where somebody says how long they are good for.
-        let storage = CacheRequest.Storage.expiring(.after(.seconds(60)))
+        let storage = CacheRequest.Storage.expiring(.after(.minutes(1)))
         let tags = [momentsTag]
 
         static let document = """

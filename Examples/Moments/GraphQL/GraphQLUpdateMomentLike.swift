@@ -8,12 +8,7 @@ public struct GraphQLUpdateMomentLike: UpdateMomentLike {
         let isLiked: Bool
         let path = "/graphql"
         var task: HTTPTask {
-            .graphQL(
-                GraphQLOperation(
-                    Self.document,
-                    variables: ["momentID": .string(momentID), "isLiked": .boolean(isLiked)]
-                )
-            )
+            .graphQL(GraphQLOperation(Self.document, variables: ["momentID": momentID, "isLiked": isLiked]))
         }
         let valuePath: ValuePath = "data.updateMomentLike"
         let isIdempotent = true

@@ -6,7 +6,7 @@ public struct RESTGetMomentsByUserID: GetMomentsByUserID {
         typealias Response = MomentsDetails
         let userID: String
         let path = "/moments"
-        var task: HTTPTask { .query(["userID": .string(userID)]) }
+        var task: HTTPTask { .query(["userID": userID]) }
         let tags = [momentsTag]
     }
 

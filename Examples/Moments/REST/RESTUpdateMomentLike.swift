@@ -6,7 +6,7 @@ public struct RESTUpdateMomentLike: UpdateMomentLike {
         typealias Response = Moment
         let momentID: String
         let isLiked: Bool
-        var path: String { "/moments/\(momentID.pathSegment)/like" }
+        var path: URLPath { "/moments/\(momentID)/like" }
         var method: HTTPRequest.Method { isLiked ? .put : .delete }
         let isIdempotent = true
         let invalidates: [StoreInvalidation] = [.tag(momentsTag)]

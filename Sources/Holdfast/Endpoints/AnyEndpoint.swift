@@ -33,13 +33,13 @@ public struct AnyEndpoint: Endpoint {
     /// See ``Endpoint/baseURL(in:)``.
     public func baseURL(in environment: ServerEnvironment?) -> String { base.baseURL(in: environment) }
     /// See ``Endpoint/path``.
-    public var path: String { base.path }
+    public var path: URLPath { base.path.urlPath }
     /// See ``Endpoint/method``.
     public var method: HTTPRequest.Method { base.method }
     /// See ``Endpoint/task``.
     public var task: HTTPTask { base.task }
     /// See ``Endpoint/headers``.
-    public var headers: HTTPFields { base.headers }
+    public var headers: Headers { Headers(base: base.headers) }
     /// See ``Endpoint/principal``.
     public var principal: String? { base.principal }
     /// See ``Endpoint/secrets``.
@@ -78,4 +78,12 @@ public struct AnyEndpoint: Endpoint {
     public var retry: RetryPolicy? { base.retry }
     /// See ``Endpoint/sampleResponse``.
     public var sampleResponse: SampleResponse? { base.sampleResponse }
+
+    /// The endpoint's own fields, of whichever type.
+    public struct Headers: HTTPFieldsConvertible {
+        fileprivate let base: any HTTPFieldsConvertible
+
+        /// See ``HTTPFieldsConvertible/httpFields()``.
+        public func httpFields() throws -> HTTPFields { try base.httpFields() }
+    }
 }

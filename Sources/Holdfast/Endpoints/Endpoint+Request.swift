@@ -36,7 +36,7 @@ extension Endpoint {
         let encoded = try task.encoded(for: method, defaults: defaults.parameters)
         var fields = defaults.fields
         fields.replace(with: encoded.fields)
-        fields.replace(with: headers)
+        fields.replace(with: try headers.httpFields())
         if let type = encoded.contentType, encoded.needsContentType || !fields.contains(.contentType) {
             fields[.contentType] = type
         }
@@ -90,10 +90,12 @@ extension Endpoint {
                     "The endpoint '\(typeName)' has no base URL\(environment.map { " in the environment '\($0.name)'" } ?? ""). Give it a 'baseURL', or the client's configuration an environment with one."
             )
         }
-        if parameters.isEmpty, let target = plainTarget(below: text) { return target }
+        let path = path.urlPath
+        try path.check(of: typeName)
+        if parameters.isEmpty, let target = plainTarget(below: text, path.text) { return target }
         let base = try TargetURI(text, inMessages: "The base URL of '\(typeName)' is no URL")
         // A path has no fragment: a '#' in it is part of a name.
-        let relative = path.split(separator: "#", omittingEmptySubsequences: false).joined(separator: "%23")
+        let relative = path.text.split(separator: "#", omittingEmptySubsequences: false).joined(separator: "%23")
         let parts = relative.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         var whole = "\(base.scheme)://\(base.authority)\(base.path.joinedPath(parts.first ?? ""))"
         let hasQuery = base.query != nil || parts.count > 1 || !parameters.isEmpty
@@ -103,8 +105,7 @@ extension Endpoint {
     }
 
     /// The target, where base URL and path need only be put together: neither has a query or a fragment. `nil` also where something is wrong with them.
-    private func plainTarget(below base: String) -> TargetURI? {
-        let path = path
+    private func plainTarget(below base: String, _ path: String) -> TargetURI? {
         let scheme = base.hasPrefix("https://") ? 8 : base.hasPrefix("http://") ? 7 : 0
         // With a host in it, what follows cannot be taken for one.
         guard scheme > 0, base.utf8.dropFirst(scheme).first.map({ $0 != UInt8(ascii: "/") }) == true,

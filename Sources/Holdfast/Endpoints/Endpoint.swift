@@ -16,7 +16,7 @@ public import HoldfastConfiguration
 /// enum GitHub: Endpoint {
 ///     case user(String)
 ///     var baseURL: String { "https://api.github.com" }
-///     var path: String { switch self { case .user(let name): "/users/\(name)" } }
+///     var path: URLPath { switch self { case .user(let name): "/users/\(name)" } }
 /// }
 /// ```
 ///
@@ -25,6 +25,10 @@ public protocol Endpoint: Sendable {
     /// What the content decodes to. `Data` (the bytes), `String` (UTF-8) and ``NoContent`` are taken as they are; everything else
     /// goes through the client's decoder. A call can name another type with `as:`.
     associatedtype Response: Decodable & Sendable = Data
+    /// The type of ``path``: `String` or ``URLPath``.
+    associatedtype EndpointPath: URLPathConvertible = String
+    /// The type of ``headers``: `HTTPFields` or `[String: String]`.
+    associatedtype EndpointHeaders: HTTPFieldsConvertible = HTTPFields
 
     // MARK: The request
 
@@ -34,14 +38,27 @@ public protocol Endpoint: Sendable {
     ///
     /// - Parameter environment: the client's; `nil` where it has none.
     func baseURL(in environment: ServerEnvironment?) -> String
-    /// The path below ``baseURL``, percent-encoded where it must be; a query after `?` is allowed.
-    var path: String { get }
+    /// The path below ``baseURL``; a query after `?` is allowed.
+    ///
+    /// ```swift
+    /// let path = "/moments"
+    /// var path: URLPath { "/users/\(name)" }
+    /// ```
+    ///
+    /// - Important: Data belongs into a ``URLPath``, which keeps each value within its segment. A `String` is
+    ///   sent as it is, but for characters that no URL has: a name of `a?admin=1` would become a query.
+    ///
+    /// In neither may a segment read as `.` or `..`: the call fails with code `invalidURL`.
+    var path: EndpointPath { get }
     /// GET unless told otherwise; POST where ``task`` is one that needs it.
     var method: HTTPRequest.Method { get }
     /// Parameters and content. ``HTTPTask/plain`` unless told otherwise.
     var task: HTTPTask { get }
     /// Fields of this request; they take the place of the client's default fields of the same name.
-    var headers: HTTPFields { get }
+    ///
+    /// Names are `HTTPField.Name`s, or strings in a `[String: String]`, of which one that is no name makes
+    /// the call fail with code `encodingFailed`.
+    var headers: EndpointHeaders { get }
     /// Whose request this is, where it is not the client's ``RequestDefaults/principal``: what is stored for one principal is not seen by another.
     var principal: String? { get }
     /// What of it is a secret beside the client's ``RequestDefaults/secrets``.

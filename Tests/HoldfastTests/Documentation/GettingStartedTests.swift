@@ -18,14 +18,14 @@ extension ServerEnvironment {
         typealias Response = Feed
         let userID: String
         var path: String { "/moments" }
-        var task: HTTPTask { .query(["userID": "\(userID)"]) }
+        var task: HTTPTask { .query(["userID": userID]) }
     }
 
     enum Moments: Endpoint {
         case feed(of: String)
         case like(String)
 
-        var path: String {
+        var path: URLPath {
             switch self {
             case .feed: "/moments"
             case .like(let id): "/moments/\(id)/like"
@@ -39,7 +39,7 @@ extension ServerEnvironment {
         }
         var task: HTTPTask {
             switch self {
-            case .feed(let userID): .query(["userID": "\(userID)"])
+            case .feed(let userID): .query(["userID": userID])
             case .like: .plain
             }
         }

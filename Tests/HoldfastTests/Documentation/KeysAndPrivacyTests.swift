@@ -6,12 +6,26 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct KeysAndPrivacyTests {
     typealias GetFeed = GettingStartedTests.GetFeed
 
+    struct GetProfile: Endpoint {
+        let name: String
+        var path: URLPath { "/users/\(name)" }
+    }
+
+    @Test func aNameInAPathLeadsNowhereElse() async throws {
+        try await withTestClient(.init(environment: .production)) { test in
+            test.transport.script("https://api.example.com/users/a%3Fadmin%3Dtrue", .ok("1"))
+            _ = try await test.client.fetch(GetProfile(name: "a?admin=true"))
+            await expect(.invalidURL) { _ = try await test.client.fetch(GetProfile(name: "../admin")) }
+            #expect(test.transport.requests.count == 1)
+        }
+    }
+
     @Test func secretsAreSentAndNotShown() async throws {
         let (token, key) = ("a-token", "an-api-key")
         var configuration = CachingClient.Configuration()
         configuration.defaults.principal = "user-4711"
         configuration.defaults.fields[.authorization] = "Bearer \(token)"
-        configuration.defaults.parameters = ["api_key": "\(key)"]
+        configuration.defaults.parameters = ["api_key": key]
         configuration.defaults.secrets = Secrets(parameters: ["api_key"])
         configuration.environment = .production
         try await withTestClient(configuration) { test in

@@ -10,18 +10,18 @@ import Testing
     struct Timetable: Endpoint {
         var path: String { "/timetable" }
         var rule: RuleSettings? {
-            var rule = RuleSettings()
-            rule.freshness.lifetime = .seconds(300)
-            rule.stale.despite = [.mustRevalidate]
-            return rule
+            RuleSettings {
+                $0.freshness.lifetime = .minutes(5)
+                $0.stale.despite = [.mustRevalidate]
+            }
         }
     }
 
     struct Search: Endpoint {
         let words: String
         var path: String { "/search" }
-        var task: HTTPTask { .json(["words": "\(words)"]) }
-        var storage: CacheRequest.Storage { .expiring(.after(.seconds(3600))) }
+        var task: HTTPTask { .json(["words": words]) }
+        var storage: CacheRequest.Storage { .expiring(.after(.hours(1))) }
     }
 
     struct NotJSON: Error {}

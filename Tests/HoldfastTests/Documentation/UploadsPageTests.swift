@@ -13,9 +13,24 @@ import Testing
         var task: HTTPTask { .encodable(comment) }
     }
 
+    struct Filter: Encodable, Sendable { var author: String }
+
+    struct FindMoments: Endpoint {
+        let filter: Filter
+        let page: Int
+        let cursor: String?
+        var path: String { "/moments" }
+        var task: HTTPTask { .json(["filter": filter, "page": page, "cursor": cursor]) }
+    }
+
+    struct GetToggles: Endpoint {
+        var path: String { "/toggles" }
+        var headers: [String: String] { ["x-app-platform": "iOS"] }
+    }
+
     struct Like: Endpoint {
         let id: String
-        var path: String { "/moments/\(id)/like" }
+        var path: URLPath { "/moments/\(id)/like" }
         var method: HTTPRequest.Method { .put }
         var isIdempotent: Bool { true }
     }
@@ -32,9 +47,9 @@ import Testing
         var path: String { "/graphql" }
         var task: HTTPTask {
             let query = "query Moments($user: ID!) { moments(userID: $user) { id title } }"
-            return .graphQL(GraphQLOperation(query, variables: ["user": "\(userID)"]))
+            return .graphQL(GraphQLOperation(query, variables: ["user": userID]))
         }
-        var storage: CacheRequest.Storage { .expiring(.after(.seconds(600))) }
+        var storage: CacheRequest.Storage { .expiring(.after(.minutes(10))) }
         var tags: [String] { ["moments"] }
     }
 
@@ -42,9 +57,8 @@ import Testing
         let id: String
         var path: String { "/graphql" }
         var task: HTTPTask {
-            .graphQL(
-                GraphQLOperation("mutation Like($id: ID!) { like(id: $id) { likes } }", variables: ["id": "\(id)"])
-            )
+            let document = "mutation Like($id: ID!) { like(id: $id) { likes } }"
+            return .graphQL(GraphQLOperation(document, variables: ["id": id]))
         }
         var invalidates: [StoreInvalidation] { [.tag("moments")] }
         var invalidatesTarget: Bool { false }
@@ -65,6 +79,19 @@ import Testing
             #expect(sent.map(\.head.method) == [.post, .post, .put])
             #expect(sent[0].text == #"{"text":"fine"}"#)
             #expect(sent[1].text?.contains("At the pier") == true && sent[1].text?.contains("octets of a boat") == true)
+        }
+    }
+
+    @Test func valuesAndFieldsAreSentAsThePageSays() async throws {
+        try await withTestClient(.init(environment: .production)) { test in
+            test.transport.script("https://api.example.com/moments", .status(.created))
+            test.transport.script("https://api.example.com/toggles", .ok("{}"))
+            let find = FindMoments(filter: Filter(author: "harbour"), page: 2, cursor: nil)
+            _ = try await test.client.fetch(find, as: NoContent.self)
+            _ = try await test.client.fetch(GetToggles())
+            let sent = test.transport.received
+            #expect(sent[0].text == #"{"filter":{"author":"harbour"},"page":2}"#)
+            #expect(sent[1].head.headerFields.contains { $0.name.canonicalName == "x-app-platform" })
         }
     }
 

@@ -1,0 +1,45 @@
+public import HTTPTypes
+
+/// A type that ``Endpoint/headers`` can have: `HTTPFields`, or `[String: String]`.
+///
+/// ```swift
+/// var headers: HTTPFields { [.accept: "text/html"] }
+/// var headers: [String: String] { ["x-app-platform": "iOS"] }
+/// ```
+public protocol HTTPFieldsConvertible: Sendable {
+    /// The fields it stands for.
+    ///
+    /// - Throws: ``HoldfastError`` with code `encodingFailed`: a name is none.
+    func httpFields() throws -> HTTPFields
+}
+
+extension HTTPFields: HTTPFieldsConvertible {
+    /// The fields themselves.
+    public func httpFields() -> HTTPFields { self }
+
+    /// Fields with names as strings, in the order of their names.
+    ///
+    /// ```swift
+    /// configuration.defaults.fields = try HTTPFields(named: ["x-app-platform": "iOS"])
+    /// ```
+    ///
+    /// - Throws: ``HoldfastError`` with code `encodingFailed`: a name is none. RFC 9110 §5.1
+    public init(named values: [String: String]) throws {
+        self.init()
+        for (text, value) in values.sorted(by: { $0.key < $1.key }) {
+            guard let name = HTTPField.Name(text) else {
+                throw HoldfastError(
+                    code: .encodingFailed,
+                    message:
+                        "'\(text)' is no name of a field. A name has letters, digits and \"!#$%&'*+-.^_`|~\", and nothing else."
+                )
+            }
+            append(HTTPField(name: name, value: value))
+        }
+    }
+}
+
+extension Dictionary: HTTPFieldsConvertible where Key == String, Value == String {
+    /// See `HTTPFields.init(named:)`.
+    public func httpFields() throws -> HTTPFields { try HTTPFields(named: self) }
+}

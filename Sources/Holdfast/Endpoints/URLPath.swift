@@ -1,0 +1,138 @@
+import HTTPCacheSemantics
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// A path whose interpolated values are data: each stays within one segment.
+///
+/// ```swift
+/// enum GitHub: Endpoint {
+///     case file(owner: String, name: String)
+///     var path: URLPath {
+///         switch self {
+///         case .file(let owner, let name): "/users/\(owner)/files/\(name)"
+///         }
+///     }
+/// }
+/// ```
+///
+/// All bytes of a value but RFC 3986's unreserved ones are percent-encoded: `a/b?c` is `a%2Fb%3Fc`.
+/// Two kinds of values have no encoding, and make the call fail with code `invalidURL`:
+///
+/// * An empty value, because the path would name another resource (`/users/`).
+/// * A value with which a segment reads as `.` or `..`: servers resolve these, encoded or not.
+///
+/// RFC 3986 §3.3
+public struct URLPath: Sendable, Hashable, CustomStringConvertible {
+    /// The path, in which values are percent-encoded.
+    public let text: String
+    /// Whether an empty value stands where a segment was to be.
+    private let lacksValue: Bool
+
+    /// A path that is taken as it is: its author vouches for what is in it. A `?` begins a query.
+    public init(raw text: String) {
+        self.text = text
+        lacksValue = false
+    }
+
+    /// The path of these segments, each of which is a value; no segments are an empty path.
+    ///
+    /// ```swift
+    /// URLPath(segments: ["files"] + folders + [name])
+    /// ```
+    public init(segments: [String]) {
+        text = segments.map { "/" + $0.percentEncoded() }.joined()
+        lacksValue = segments.contains("")
+    }
+
+    /// See ``text``.
+    public var description: String { text }
+
+    /// - Parameter owner: what an error calls the path's owner.
+    /// - Throws: ``HoldfastError`` with code `invalidURL`.
+    func check(of owner: @autoclosure () -> String) throws {
+        guard lacksValue || PathNormalForm.hasDotSegment(text) else { return }
+        let path = text.prefix { $0 != "?" }
+        throw HoldfastError(
+            code: .invalidURL,
+            message: lacksValue
+                ? "A value in the path of '\(owner())', '\(path)', is empty; the path would name another resource."
+                : "The path of '\(owner())', '\(path)', has a segment that reads as '.' or '..'; it would lead to another resource."
+        )
+    }
+}
+
+extension URLPath: ExpressibleByStringInterpolation {
+    /// A path that is written out.
+    public init(stringLiteral text: String) { self.init(raw: text) }
+
+    /// A path with values in it.
+    public init(stringInterpolation interpolation: Interpolation) {
+        text = interpolation.text
+        lacksValue = interpolation.lacksValue
+    }
+
+    /// Encodes the values of a path.
+    public struct Interpolation: StringInterpolationProtocol {
+        fileprivate var text = ""
+        fileprivate var lacksValue = false
+        private var isInQuery = false
+
+        /// Nothing yet.
+        public init(literalCapacity: Int, interpolationCount: Int) {
+            text.reserveCapacity(literalCapacity + 16 * interpolationCount)
+        }
+
+        /// Text as it is.
+        public mutating func appendLiteral(_ literal: String) {
+            if literal.utf8.contains(UInt8(ascii: "?")) { isInQuery = true }
+            text += literal
+        }
+
+        /// A value: a string, a number, a boolean.
+        public mutating func appendInterpolation(_ value: some LosslessStringConvertible) {
+            let value = String(value)
+            if value.isEmpty, !isInQuery { lacksValue = true }
+            text += value.percentEncoded()
+        }
+
+        /// The raw value of an enum's case, say.
+        public mutating func appendInterpolation<Value: RawRepresentable>(_ value: Value)
+        where Value.RawValue: LosslessStringConvertible {
+            appendInterpolation(value.rawValue)
+        }
+
+        /// A UUID, in upper case.
+        public mutating func appendInterpolation(_ value: UUID) {
+            appendInterpolation(value.uuidString)
+        }
+
+        /// Text as it is: its author vouches for what is in it.
+        public mutating func appendInterpolation(raw text: String) {
+            appendLiteral(text)
+        }
+
+        /// There is no path without the value.
+        @available(*, unavailable, message: "A path has no place for nil. Unwrap the value first.")
+        public mutating func appendInterpolation<Value>(_ value: Value?) {}
+    }
+}
+
+/// A type that ``Endpoint/path`` can have: ``URLPath``, or `String` for text that holds no data.
+public protocol URLPathConvertible: Sendable {
+    /// The path it stands for.
+    var urlPath: URLPath { get }
+}
+
+extension URLPath: URLPathConvertible {
+    /// The path itself.
+    public var urlPath: URLPath { self }
+}
+
+extension String: URLPathConvertible {
+    /// The text as it is; see ``URLPath/init(raw:)``.
+    public var urlPath: URLPath { URLPath(raw: self) }
+}
