@@ -1,0 +1,10 @@
+// later: .request().map(T.self), onCache(_:at:)
+import Holdfast
+
+private struct User: Decodable, Sendable { var name: String }
+private struct GetUser: Endpoint { let path = "/user" }
+
+private func steps() {
+    _ = GetUser().cache.request().map(User.self)
+    _ = GetUser().onCache(User.self, at: "data.user") { _ in }
+}

@@ -1,0 +1,11 @@
+import Holdfast
+
+private enum MovieAPI: Endpoint {
+    case newMovies(page: Int)
+    var path: String { "/movies" }
+}
+
+// An implicit member needs a type to be a member of. See ScopedClient.swift.
+private func ask(_ client: CachingClient) {
+    _ = client.startWith(.newMovies(page: 1))  // says: has no member 'newMovies'
+}
