@@ -58,7 +58,8 @@ public struct CallOptions: Sendable {
     ///   memory, and so does a newer response to the same request.
     ///
     /// A plugin that gives each request a field of its own makes each another request. Retries,
-    /// observing plugins and progress are those of the call that was first.
+    /// observing plugins, progress and what is checked before a response is stored are those of the
+    /// call that was first.
     /// ``CachingClient/Configuration/reuseMemoryBytes`` bounds the memory.
     public var reuseWithin: Duration?
     /// Whether what directives forbid to store or to use is kept for reads without the network. A
