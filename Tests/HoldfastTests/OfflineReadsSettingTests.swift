@@ -134,7 +134,8 @@ import Testing
             var seen: [[String]] = []
             for scope in [nil, Scope.client] {
                 var configuration = try Self.configuration(scope)
-                if hasPlugin { configuration.plugins = [RecordingPlugin(events: Events())] }
+                // The store is looked into before such a plugin prepares the request.
+                if hasPlugin { configuration.plugins = [RecordingPlugin(events: Events(), isReady: false)] }
                 try await withTestClient(configuration) { test in
                     // Without a validator, so that each response is a whole one.
                     let fields: HTTPFields = [.cacheControl: backEnd.rawValue]
@@ -154,10 +155,12 @@ import Testing
 
     @Test func thirtyWhoAskAtOnceEachHaveAResponseOfTheirOwn() async throws {
         try await withTestClient(try Self.configuration(.client)) { test in
+            let gate = Gate()
             test.transport.script(Self.url) { request in
-                .ok(request.head.headerFields[.userAgent] ?? "", fields: [.cacheControl: "no-store"])
+                let own = request.head.headerFields[.userAgent] ?? ""
+                return .ok(own, fields: [.cacheControl: "no-store"], beforeHead: gate)
             }
-            let client = test.client
+            let (client, transport) = (test.client, test.transport)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<30 {
                     group.addTask {
@@ -165,6 +168,10 @@ import Testing
                         #expect(own.value == "\(number)" && own.notStored == nil)
                     }
                 }
+                await transport.waitForRequests(1)
+                // The others join the fetch, or come later: nothing tells from outside.
+                for _ in 0..<1000 { await Task.yield() }
+                gate.open()
                 try await group.waitForAll()
             }
             #expect(test.transport.requests.count == 30)
