@@ -197,12 +197,14 @@ import Testing
         }
         let gate = Gate()
         fixture.transport.script(url, .fresh("one", beforeEnd: gate))
-        _ = try await fixture.engine.respond(to: fixture.request())
+        let first = try await fixture.engine.respond(to: fixture.request())
         let second = Task { await fixture.failure("https://a.example/2") }
         await fixture.sleeper.sleepers(atLeast: 1)
         fixture.sleeper.advance(by: .seconds(10))
         #expect(await second.value == .overloaded)
         gate.open()
+        // It was read all the while: without a reader it would give its place up.
+        _ = try await first.body.collect(upTo: 100)
         await fixture.untilIdle()
         fixture.transport.script("https://a.example/3", .fresh("three"))
         let third = try await fixture.get("https://a.example/3")

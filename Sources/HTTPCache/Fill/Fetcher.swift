@@ -359,7 +359,13 @@ struct Fetcher: Sendable {
         // What is long is encoded and copied for as long as others' requests would wait.
         let isShort = expected.map { $0 <= Self.inPlaceLimit } == true
         let isInPlace = isShort && storing.isInPlace
-        let body = SharedBody(length: expected, writer: writer, writesInPlace: isInPlace) { [weak fill] in
+        let body = SharedBody(
+            length: expected,
+            writer: writer,
+            writesInPlace: isInPlace,
+            unread: UnreadLimit(response.head, length: expected, isBackground: fill.isBackground),
+            watch: UnreadWatch(deadlines: engine.deadlines, origins: engine.origins, origin: origin)
+        ) { [weak fill] in
             fill?.cancel()
         }
         fill.publish(.shared(head, response.head, body, notStored: notStored))
@@ -372,6 +378,7 @@ struct Fetcher: Sendable {
             if let expected, expected != received {
                 throw BodyStreamError.truncated(expected: expected, received: received)
             }
+            body.receivedAll()
             // The store commits before the readers see the end: who has read a response whole finds it stored.
             if let writer, body.isStoring {
                 if response.boundary?.isCrossed == true {

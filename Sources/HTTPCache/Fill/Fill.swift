@@ -98,6 +98,9 @@ final class Fill: Sendable {
         state.withLock { $0.isBackground = true }
     }
 
+    /// Whether it goes on although nobody waits.
+    var isBackground: Bool { state.withLock { $0.isBackground } }
+
     /// Runs the fetch in a task of its own, which no caller's cancellation reaches.
     ///
     /// - Parameter executor: where it runs; see ``CacheRequest/executor``.

@@ -6,7 +6,8 @@ import Synchronization
 /// What has arrived stays in a window in memory. A chunk may leave the window once it is on disk, from where a reader that
 /// fell behind gets it, or once some reader has passed it and another chunk needs its room. So a stored body is paced by the disk, one
 /// that is not stored (any more) by its fastest reader, and none by its slowest; and memory is bounded. A reader that a body
-/// without a store has left behind is told so.
+/// without a store has left behind is told so. When the last reader leaves, a body that is not stored ends, and one that is
+/// goes on for a limited time: see ``UnreadLimit``.
 final class SharedBody: Sendable {
     fileprivate struct Reader {
         var offset: Int64 = 0
@@ -18,50 +19,61 @@ final class SharedBody: Sendable {
         case failed(any Error)
     }
 
+    /// A stored body that goes on without a reader, for a limited time.
+    fileprivate struct Unread {
+        var entry: UnreadWatch.Entry
+        /// Bytes that had come when the last reader left.
+        var start: Int64
+        var isExtended = false
+    }
+
     fileprivate struct State {
-        var window = CircularBuffer<ByteBuffer>()
-        /// Offset of the window's first octet, and of the one after its last.
-        var windowStart: Int64 = 0
-        var windowEnd: Int64 = 0
-        /// Octets from the beginning that the writer can read back.
-        var persisted: Int64 = 0
+        var window = BodyWindow()
         var writer: (any ResponseWriter)?
         var isStoring = false
-        var isLengthKnown = false
         var readers: [Int: Reader] = [:]
         var nextReader = 0
         var end: End?
-        /// Given up because nobody read it and it was not stored: nobody comes any more.
+        /// All of it has come, and is being stored.
+        var isWhole = false
+        var unread: Unread?
+        /// How often it has been without a reader: a time that is over may be an earlier one's.
+        var unreadCount = 0
+        /// Given up because nobody read it: nobody comes any more.
         var isAbandoned = false
         var producer: CheckedContinuation<Void, Never>?
     }
 
     /// Octets the window holds before chunks have to leave it. One chunk more may be in it.
     static let windowLimit: Int64 = 1 << 20
-    /// Octets up to which chunks are put together.
-    static let coalescedLimit = 16 << 10
-    /// Octets of a body of unannounced length that are stored when nobody reads it (any more).
-    static let unannouncedLimit: Int64 = 8 << 20
 
     /// Octets in the whole body, where the origin announced them.
     let length: Int64?
     private let state: Mutex<State>
     /// See ``SuspendingWrites``.
     private let writesInPlace: Bool
+    private let unreadLimit: UnreadLimit
+    private let watch: UnreadWatch?
     private let onAbandoned: @Sendable () -> Void
 
     /// - Parameters:
     ///   - writesInPlace: the writer may be used where the body comes in.
-    ///   - onAbandoned: called when the last reader leaves a body that is not being stored.
+    ///   - unread: whether it goes on when it is stored and the last reader leaves. As a fetch in the background unless told otherwise.
+    ///   - watch: keeps that limit.
+    ///   - onAbandoned: called when it is given up because nobody reads it.
     init(
         length: Int64?,
         writer: (any ResponseWriter)?,
         writesInPlace: Bool = false,
+        unread: UnreadLimit? = nil,
+        watch: UnreadWatch? = nil,
         onAbandoned: @escaping @Sendable () -> Void
     ) {
         self.length = length
         self.writesInPlace = writesInPlace
-        self.state = Mutex(State(writer: writer, isStoring: writer != nil, isLengthKnown: length != nil))
+        self.unreadLimit = unread ?? UnreadLimit(length: length, isBackground: true)
+        self.watch = watch
+        self.state = Mutex(State(writer: writer, isStoring: writer != nil))
         self.onAbandoned = onAbandoned
     }
 
@@ -73,8 +85,7 @@ final class SharedBody: Sendable {
     func append(_ chunk: ByteBuffer) async -> Bool {
         guard chunk.readableBytes > 0 else { return true }
         let (writer, waiting) = state.withLock { state in
-            state.append(chunk)
-            state.windowEnd += Int64(chunk.readableBytes)
+            state.window.append(chunk)
             return (state.isStoring ? state.writer : nil, state.takeWaitingReaders())
         }
         for reader in waiting { reader.resume() }
@@ -86,7 +97,7 @@ final class SharedBody: Sendable {
         do {
             let readable =
                 try await writesInPlace ? write(chunk, writer) : awayFromLoops { try await self.write(chunk, writer) }
-            state.withLock { $0.persisted = readable }
+            state.withLock { $0.window.persisted = readable }
         } catch {
             // A failing store never fails a response: the callers go on, and what is on disk already can still be read back.
             state.withLock { $0.isStoring = false }
@@ -102,11 +113,11 @@ final class SharedBody: Sendable {
 
     private func waitForRoom() async -> Bool {
         while true {
-            if let proceed = state.withLock({ $0.mayProceed() }) { return proceed && !Task.isCancelled }
+            if let proceed = state.withLock({ mayProceed(&$0) }) { return proceed && !Task.isCancelled }
             await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
                     let resumeNow = state.withLock { state in
-                        if Task.isCancelled || state.mayProceed() != nil { return true }
+                        if Task.isCancelled || mayProceed(&state) != nil { return true }
                         state.producer = continuation
                         return false
                     }
@@ -122,9 +133,18 @@ final class SharedBody: Sendable {
     /// Whether the body is still being stored; the fill asks before it commits.
     var isStoring: Bool { state.withLock { $0.isStoring } }
 
+    /// All of it has come: storing it ends soon, with or without a reader.
+    func receivedAll() {
+        state.withLock { state in
+            state.isWhole = true
+            endUnread(&state)
+        }
+    }
+
     /// The body is complete, or broke off. Readers see it after the octets before it.
     func finish(throwing error: (any Error)? = nil) {
         let waiting = state.withLock { state in
+            endUnread(&state)
             state.end = error.map { .failed($0) } ?? .complete
             return state.takeWaitingReaders()
         }
@@ -138,8 +158,9 @@ final class SharedBody: Sendable {
     /// - Parameter evenIfBroken: a body that broke off is read as far as it came.
     func makeReader(evenIfBroken: Bool = false) -> SharedBodyReader? {
         let id: Int? = state.withLock { state in
-            guard state.windowStart <= state.persisted, !state.isAbandoned else { return nil }
+            guard state.window.start <= state.window.persisted, !state.isAbandoned else { return nil }
             if case .failed = state.end, !evenIfBroken { return nil }
+            endUnread(&state)
             defer { state.nextReader += 1 }
             state.readers[state.nextReader] = Reader()
             return state.nextReader
@@ -159,11 +180,11 @@ final class SharedBody: Sendable {
             try Task.checkCancellation()
             let step: Step = state.withLock { state in
                 let offset = state.readers[id]?.offset ?? 0
-                if offset < state.windowStart {
-                    guard let writer = state.writer, offset < state.persisted else { return .fellBehind }
+                if offset < state.window.start {
+                    guard let writer = state.writer, offset < state.window.persisted else { return .fellBehind }
                     return .readBack(writer, from: offset)
                 }
-                if let chunk = state.chunk(at: offset) {
+                if let chunk = state.window.chunk(at: offset) {
                     return .chunk(chunk, producer: state.advance(id, by: chunk.readableBytes))
                 }
                 return state.end.map { .end($0) } ?? .wait
@@ -190,7 +211,7 @@ final class SharedBody: Sendable {
                 let resumeNow = state.withLock { state in
                     let offset = state.readers[id]?.offset ?? 0
                     // Checked again under the lock: the producer may have come between.
-                    guard offset >= state.windowEnd, state.end == nil, !Task.isCancelled else { return true }
+                    guard offset >= state.window.end, state.end == nil, !Task.isCancelled else { return true }
                     state.readers[id]?.waiting = continuation
                     return false
                 }
@@ -204,11 +225,75 @@ final class SharedBody: Sendable {
     fileprivate func remove(_ id: Int) {
         let (producer, isAbandoned) = state.withLock { state in
             state.readers[id] = nil
-            state.isAbandoned = state.readers.isEmpty && !state.mayGoOnAlone && state.end == nil
+            if state.readers.isEmpty, state.end == nil { state.isAbandoned = !goesOnUnread(&state) }
             return (state.producer.take(), state.isAbandoned)
         }
         producer?.resume()
         if isAbandoned { onAbandoned() }
+    }
+
+    // MARK: Without a reader
+
+    /// The last reader has left.
+    private func goesOnUnread(_ state: inout State) -> Bool {
+        guard state.isStoring else { return false }
+        state.unreadCount += 1
+        let count = state.unreadCount
+        switch unreadLimit.allowance(at: state.window.end) {
+        case .end: return state.isWhole
+        case .goOn(let time) where !state.isWhole:
+            guard let watch else { return true }
+            let entry = watch.begin(
+                time,
+                expire: { [weak self] in self?.expire(count) },
+                end: { [weak self] in self?.giveUp { $0.unreadCount == count } }
+            )
+            state.unread = entry.map { Unread(entry: $0, start: state.window.end) }
+            return entry != nil
+        case .goOn, .goOnToTheEnd: return true
+        }
+    }
+
+    private func expire(_ count: Int) {
+        giveUp { state in
+            guard state.unreadCount == count, let unread = state.unread else { return false }
+            guard !unread.isExtended else { return true }
+            switch unreadLimit.allowance(at: state.window.end, since: unread.start) {
+            case .end: return true
+            case .goOnToTheEnd: return false
+            case .goOn(let time):
+                state.unread?.isExtended = true
+                if let entry = watch?.extend(unread.entry, time, expire: { [weak self] in self?.expire(count) }) {
+                    state.unread?.entry = entry
+                }
+                return false
+            }
+        }
+    }
+
+    /// Ends the fetch, unless the body has a reader again, or has come.
+    private func giveUp(where isDue: (inout State) -> Bool) {
+        let producer: CheckedContinuation<Void, Never>?? = state.withLock { state in
+            guard state.readers.isEmpty, state.end == nil, !state.isWhole, isDue(&state) else { return nil }
+            state.isAbandoned = true
+            endUnread(&state)
+            return .some(state.producer.take())
+        }
+        guard let producer else { return }
+        producer?.resume()
+        onAbandoned()
+    }
+
+    private func endUnread(_ state: inout State) {
+        guard let unread = state.unread.take() else { return }
+        watch?.end(unread.entry)
+    }
+
+    /// `nil`: wait for a reader.
+    private func mayProceed(_ state: inout State) -> Bool? {
+        state.trimWindow()
+        guard state.readers.isEmpty else { return state.hasRoom ? true : nil }
+        return state.isStoring && !state.isAbandoned && unreadLimit.allowance(at: state.window.end) != .end
     }
 }
 
@@ -217,57 +302,19 @@ extension SharedBody.State {
         readers.keys.compactMap { readers[$0]?.waiting.take() }
     }
 
-    /// The rest of the window's chunk that holds `offset`.
-    fileprivate func chunk(at offset: Int64) -> ByteBuffer? {
-        guard offset >= windowStart, offset < windowEnd else { return nil }
-        var start = windowStart
-        for chunk in window {
-            let end = start + Int64(chunk.readableBytes)
-            if offset < end {
-                return chunk.getSlice(at: chunk.readerIndex + Int(offset - start), length: Int(end - offset))
-            }
-            start = end
-        }
-        return nil
-    }
-
     /// - Returns: the producer, where it waits for this.
     fileprivate mutating func advance(_ id: Int, by count: Int) -> CheckedContinuation<Void, Never>? {
         readers[id]?.offset += Int64(count)
         return producer.take()
     }
 
-    /// Small chunks are put together, so that finding one in the window stays cheap whatever the origin sends.
-    fileprivate mutating func append(_ chunk: ByteBuffer) {
-        guard let last = window.last, last.readableBytes + chunk.readableBytes <= SharedBody.coalescedLimit else {
-            window.append(chunk)
-            return
-        }
-        window[window.index(before: window.endIndex)].writeImmutableBuffer(chunk)
-    }
+    /// Whether the readers leave room for more.
+    fileprivate var hasRoom: Bool { isStoring || window.length <= SharedBody.windowLimit }
 
-    /// Whether a fill goes on when nobody reads: it is stored, and its end is in sight.
-    fileprivate var mayGoOnAlone: Bool {
-        isStoring && (isLengthKnown || windowEnd <= SharedBody.unannouncedLimit)
-    }
-
-    /// `nil`: wait for a reader.
-    fileprivate mutating func mayProceed() -> Bool? {
-        trim(to: SharedBody.windowLimit)
-        if readers.isEmpty { return mayGoOnAlone }
-        if isStoring || windowEnd - windowStart <= SharedBody.windowLimit { return true }
-        return nil
-    }
-
-    /// Drops chunks from the window's beginning while it is over the limit and they are on disk or passed by the fastest reader.
-    fileprivate mutating func trim(to limit: Int64) {
-        let fastest = readers.values.map(\.offset).max() ?? windowEnd
-        while windowEnd - windowStart > limit, let first = window.first {
-            let end = windowStart + Int64(first.readableBytes)
-            guard end <= persisted || (!isStoring && end <= fastest) else { return }
-            window.removeFirst()
-            windowStart = end
-        }
+    /// Drops what is on disk, or passed by the fastest reader where nothing is stored.
+    fileprivate mutating func trimWindow() {
+        let passed = isStoring ? 0 : readers.values.map(\.offset).max() ?? window.end
+        window.trim(to: SharedBody.windowLimit, passed: passed)
     }
 }
 

@@ -18,6 +18,8 @@ extension CacheEngine {
         isProbed: Bool,
         by fill: Fill? = nil
     ) async throws -> TransportResponse {
+        var request = request
+        request.onWaiting = { [origins] in origins.endUnread(origin) }
         do {
             let response =
                 try await isTraced

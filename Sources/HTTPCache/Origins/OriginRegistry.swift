@@ -10,11 +10,13 @@ final class OriginRegistry: Sendable {
         var breaker = Breaker()
         var places = OriginPlaces()
         var waiting: [UInt64: CheckedContinuation<Void, any Error>] = [:]
+        /// Bodies that go on without a reader, each with what ends it.
+        var unread: [UInt64: @Sendable () -> Void] = [:]
         /// What a probe asks for where no connection came about: the last GET that failed so.
         var probe: CacheRequest?
         var probing: Task<Void, Never>?
 
-        var isIdle: Bool { breaker.isIdle && places.isEmpty && probing == nil }
+        var isIdle: Bool { breaker.isIdle && places.isEmpty && unread.isEmpty && probing == nil }
     }
 
     fileprivate struct State {
@@ -209,7 +211,8 @@ final class OriginRegistry: Sendable {
                         return nil
                     }
                 }
-                if let result { continuation.resume(with: result) }
+                guard let result else { return endUnread(origin) }
+                continuation.resume(with: result)
             }
         } onCancel: {
             let waiter = state.withLock { $0.giveUp(id, origin) }
@@ -244,6 +247,41 @@ final class OriginRegistry: Sendable {
     /// Gives a place back, or hands it to whose turn it is.
     func leave(_ origin: Origin, _ client: RequestClient) {
         for waiter in state.withLock({ $0.leave(origin, client) }) { waiter.resume() }
+    }
+
+    // MARK: Bodies that nobody reads
+
+    /// A body goes on without a reader, until a request waits for its place.
+    ///
+    /// - Parameter end: called under no lock, once at most.
+    /// - Returns: names it for ``isNotUnread(_:_:)``; `nil` where a request waits already.
+    func goesOnUnread(_ origin: Origin, _ end: @escaping @Sendable () -> Void) -> UInt64? {
+        state.withLock { state in
+            let record = state.record(of: origin)
+            guard record.places.waitingCount == 0 else { return nil }
+            state.nextWaiter += 1
+            record.unread[state.nextWaiter] = end
+            return state.nextWaiter
+        }
+    }
+
+    /// It has ended, or has a reader again.
+    func isNotUnread(_ id: UInt64, _ origin: Origin) {
+        state.withLock { state in
+            guard let record = state.records[origin] else { return }
+            record.unread[id] = nil
+            state.forgetIfIdle(record, origin)
+        }
+    }
+
+    /// A request waits for what the bodies of this origin hold that nobody reads.
+    func endUnread(_ origin: Origin) {
+        let unread = state.withLock { state -> [@Sendable () -> Void] in
+            guard let record = state.records[origin], !record.unread.isEmpty else { return [] }
+            defer { record.unread = [:] }
+            return Array(record.unread.values)
+        }
+        for end in unread { end() }
     }
 
     /// Too many requests are under way to one origin, or wait for it.

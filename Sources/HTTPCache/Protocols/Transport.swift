@@ -42,6 +42,8 @@ public struct TransportRequest: Sendable {
     /// The time begins with connecting, and for a request with content when the content has been
     /// sent: see ``OriginWait``.
     public var headTimeout: Duration?
+    /// To be called where the request has to wait until another one gives its connection up.
+    package var onWaiting: (@Sendable () -> Void)?
     /// Its answer may be a ``RelayedResponse``, where it is one that no cache may store.
     package var mayBeRelayed = false
     /// A request; without a body unless told otherwise.

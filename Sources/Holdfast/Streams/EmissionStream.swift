@@ -7,8 +7,10 @@
 /// * **Back-pressure**: the next emission is made when it is asked for, that is, when the loop's body, or the callback, has returned. Only the network's answer is fetched, and made a value, ahead: it is under way while the
 ///   stored value is looked at.
 /// * **End**: exactly one: it completes, or it throws ``HoldfastError``. Nothing comes after it.
-/// * **Cancellation**: letting go of the iterator or the subscription, or cancelling the task that iterates, cancels the request; one that no other caller shares is closed on the wire, unless its answer is being stored and its length
-///   known: that is stored to its end, for the next caller. A subscription that is cancelled does so at once, also while a callback runs; a task that is cancelled while its loop's body runs does so when that returns. An
+/// * **Cancellation**: letting go of the iterator or the subscription, or cancelling the task that iterates, cancels the request; one that no other caller shares is closed on the wire. Where its response is being stored
+///   already, it goes on for a second at most: what is complete by then is stored for the next caller, the rest is closed. A response of known length that will be complete within ten seconds has those; one of unknown
+///   length ends at 8 MiB; a stream (`application/x-ndjson`, `application/json-seq`) ends at once, and so does everything while another request waits for the origin.
+///   A subscription that is cancelled does so at once, also while a callback runs; a task that is cancelled while its loop's body runs does so when that returns. An
 ///   iteration that was cancelled throws `CancellationError`; callbacks just end.
 public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
     /// A value and where it comes from.

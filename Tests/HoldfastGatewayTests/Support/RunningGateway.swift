@@ -25,6 +25,7 @@ struct RunningGateway: Sendable {
         hasResidentBodies: Bool = true,
         rules: (any ExchangeRules)? = nil,
         wrapping wrap: (InMemoryResponseStore) -> any ResponseStore = { $0 },
+        sleeper: any Clock<Duration> = TimeoutClock(),
         configure: (inout GatewayConfiguration) -> Void = { _ in },
         configureTransport: (inout OriginTransport.Configuration) -> Void = { _ in },
         _ body: (RunningGateway) async throws -> Value
@@ -49,6 +50,7 @@ struct RunningGateway: Sendable {
             options: options,
             rules: rules,
             clock: clock,
+            sleeper: sleeper,
             logger: logger
         )
         let server = GatewayServer(

@@ -169,4 +169,30 @@ import Testing
             gate.open()
         }
     }
+
+    // Also where the response is being stored: it goes on for a second without a reader, and no longer.
+    @Test(arguments: ["/bytes/100000", "/bytes/100000?chunked=true"])
+    func cancellingAllSubscriptionsEndsAResponseThatIsBeingStored(path: String) async throws {
+        try await ClientFixture.run { fixture in
+            let (gate, events, reached) = (OriginGate(), Events(), HoldfastTesting.Gate())
+            fixture.origin.force(.holdBody(after: 1000, gate))
+            let call = fixture.client.call(fixture.get(path), as: Data.self).with { options in
+                options.onProgress = { _ in reached.open() }
+            }
+            let subscriptions = (0..<30).map { _ in
+                call.request().subscribe(
+                    onNext: { _ in events.append("next") },
+                    onError: { events.append("\($0.code)") },
+                    onCompleted: { events.append("completed") }
+                )
+            }
+            try await reached.wait()
+            #expect(fixture.origin.requestCount == 1 && fixture.origin.openConnections == 1)
+            for subscription in subscriptions { subscription.cancel() }
+            await fixture.origin.waitUntilCancelled()
+            for subscription in subscriptions { await subscription.finished() }
+            #expect(events.all.isEmpty)
+            gate.open()
+        }
+    }
 }

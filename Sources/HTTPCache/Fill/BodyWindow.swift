@@ -1,0 +1,50 @@
+import NIOCore
+
+/// The part of a body on its way that is in memory. A value without a lock or a reader.
+struct BodyWindow {
+    /// Bytes up to which chunks are put together.
+    private static let coalescedLimit = 16 << 10
+
+    private var chunks = CircularBuffer<ByteBuffer>()
+    /// Offset of the first byte, and of the one after the last.
+    private(set) var start: Int64 = 0
+    private(set) var end: Int64 = 0
+    /// Bytes from the body's beginning that can be read back from the store.
+    var persisted: Int64 = 0
+
+    var length: Int64 { end - start }
+
+    /// Small chunks are put together, so that finding one stays cheap whatever the origin sends.
+    mutating func append(_ chunk: ByteBuffer) {
+        end += Int64(chunk.readableBytes)
+        guard let last = chunks.last, last.readableBytes + chunk.readableBytes <= Self.coalescedLimit else {
+            chunks.append(chunk)
+            return
+        }
+        chunks[chunks.index(before: chunks.endIndex)].writeImmutableBuffer(chunk)
+    }
+
+    /// The rest of the chunk that holds `offset`.
+    func chunk(at offset: Int64) -> ByteBuffer? {
+        guard offset >= start, offset < end else { return nil }
+        var first = start
+        for chunk in chunks {
+            let next = first + Int64(chunk.readableBytes)
+            if offset < next {
+                return chunk.getSlice(at: chunk.readerIndex + Int(offset - first), length: Int(next - offset))
+            }
+            first = next
+        }
+        return nil
+    }
+
+    /// Drops chunks from the beginning while it is longer than the limit and they are on disk or passed.
+    mutating func trim(to limit: Int64, passed: Int64) {
+        while length > limit, let first = chunks.first {
+            let next = start + Int64(first.readableBytes)
+            guard next <= persisted || next <= passed else { return }
+            chunks.removeFirst()
+            start = next
+        }
+    }
+}

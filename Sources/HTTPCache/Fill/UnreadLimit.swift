@@ -1,0 +1,75 @@
+import HTTPTypes
+
+/// How long a body that is being stored goes on when its last reader has left. Pure.
+///
+/// * 1 second, and for a body of unknown length no further than 8 MiB from its beginning.
+/// * A body of known length goes on for 10 seconds where it will be complete by then, at the pace that
+///   it had in the first one: what is nearly there serves the next caller.
+/// * A stream of unknown length does not go on at all: its end may never come.
+/// * A fetch that no caller waited for (a stored response is renewed in the background) has no reader from
+///   the beginning, and is bounded by its bytes alone.
+///
+/// A request that waits for a place or a connection at the same origin ends it at once: see ``UnreadWatch``.
+package struct UnreadLimit: Sendable, Hashable {
+    /// What a body may do without a reader.
+    package enum Allowance: Sendable, Hashable {
+        case end
+        case goOn(for: Duration)
+        case goOnToTheEnd
+    }
+
+    /// Bytes of a body of unknown length, those that were read included.
+    package static let bytes: Int64 = 8 << 20
+    package static let time = Duration.seconds(1)
+    /// A body that will be complete in this many times ``time`` has all of that.
+    package static let extensionFactor = 10
+
+    private let length: Int64?
+    private let isStream: Bool
+    private let isBackground: Bool
+
+    package init(length: Int64?, isStream: Bool = false, isBackground: Bool) {
+        self.length = length
+        self.isStream = isStream
+        self.isBackground = isBackground
+    }
+
+    init(_ response: HTTPResponse, length: Int64?, isBackground: Bool) {
+        self.init(length: length, isStream: response.isStream, isBackground: isBackground)
+    }
+
+    /// The last reader leaves, or there never was one.
+    ///
+    /// - Parameter received: bytes that have come.
+    package func allowance(at received: Int64) -> Allowance {
+        if let length { return isBackground || received >= length ? .goOnToTheEnd : .goOn(for: Self.time) }
+        if isStream || received > Self.bytes { return .end }
+        return isBackground ? .goOnToTheEnd : .goOn(for: Self.time)
+    }
+
+    /// The first ``time`` has passed.
+    ///
+    /// - Parameters:
+    ///   - start: bytes that had come when the last reader left.
+    ///   - received: bytes that have come now.
+    package func allowance(at received: Int64, since start: Int64) -> Allowance {
+        guard let length else { return .end }
+        if received >= length { return .goOnToTheEnd }
+        let further = Self.extensionFactor - 1
+        return length - received <= (received - start) * Int64(further) ? .goOn(for: Self.time * further) : .end
+    }
+}
+
+extension HTTPResponse {
+    /// Whether its content is a sequence that may go on for as long as its reader listens, and may be stored all the same.
+    fileprivate var isStream: Bool {
+        guard let type = headerFields[.contentType] else { return false }
+        let essence = type.prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }
+        return Self.streamTypes.contains(essence) || essence.hasSuffix("json-seq")
+    }
+
+    private static let streamTypes: Set<String> = [
+        "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines",
+        "application/stream+json",
+    ]
+}

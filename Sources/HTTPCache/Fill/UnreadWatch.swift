@@ -1,0 +1,39 @@
+/// Ends a body that nobody reads when its time is over, or when a request waits for its place: see
+/// ``UnreadLimit``.
+struct UnreadWatch: Sendable {
+    /// A body that goes on without a reader.
+    struct Entry: Sendable {
+        fileprivate var deadline: UInt64
+        fileprivate var place: UInt64
+    }
+
+    let deadlines: Deadlines
+    let origins: OriginRegistry
+    let origin: Origin
+
+    /// - Parameters:
+    ///   - expire: called under no lock when the time is over.
+    ///   - end: the same when a request waits.
+    /// - Returns: `nil` where a request waits already.
+    func begin(
+        _ time: Duration,
+        expire: @escaping @Sendable () -> Void,
+        end: @escaping @Sendable () -> Void
+    ) -> Entry? {
+        guard let place = origins.goesOnUnread(origin, end) else { return nil }
+        return Entry(deadline: deadlines.begin(time, expire), place: place)
+    }
+
+    /// Gives it more time, when what it had is over.
+    func extend(_ entry: Entry, _ time: Duration, expire: @escaping @Sendable () -> Void) -> Entry {
+        var entry = entry
+        entry.deadline = deadlines.begin(time, expire)
+        return entry
+    }
+
+    /// It has a reader again, or has ended.
+    func end(_ entry: Entry) {
+        _ = deadlines.end(entry.deadline)
+        origins.isNotUnread(entry.place, origin)
+    }
+}
