@@ -16,6 +16,8 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
 
     fileprivate struct State {
         var task: HTTPClient.Task<Void>?
+        /// It got a connection.
+        var isSent = false
         var isCancelled = false
         var head: HTTPResponseHead?
         var waiting: CheckedContinuation<Answer, any Error>?
@@ -33,10 +35,27 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
     fileprivate static let limit = 128 << 10
 
     private let loop: any EventLoop
+    private let origin: String
+    private let connections: BusyConnections
+    private let handshakes: FirstHandshakes
     private let state = Mutex(State())
 
-    /// - Parameter loop: where the client tells of it.
-    init(on loop: any EventLoop) { self.loop = loop }
+    /// - Parameters:
+    ///   - loop: where the client tells of it.
+    ///   - origin: scheme and authority.
+    ///   - connections: counts it while it has a connection.
+    ///   - handshakes: learns that it has one.
+    init(
+        on loop: any EventLoop,
+        to origin: String,
+        _ connections: BusyConnections,
+        _ handshakes: FirstHandshakes
+    ) {
+        self.loop = loop
+        self.origin = origin
+        self.connections = connections
+        self.handshakes = handshakes
+    }
 
     // MARK: Sending
 
@@ -77,10 +96,26 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
         room?.succeed(())
     }
 
+    /// Whether it failed because every connection was in use, and no further one could be tried.
+    func lackedConnection(_ error: any Error) -> Bool {
+        !state.withLock { $0.isSent } && connections.isLack(error, at: origin)
+    }
+
     // MARK: What the client tells, on the event loop
+
+    func didSendRequestHead(task: HTTPClient.Task<Void>, _ head: HTTPRequestHead) {
+        state.withLock { state in
+            // It may have been cancelled by now; then nothing would take it out again.
+            guard state.end == nil else { return }
+            state.isSent = true
+            connections.begin(origin)
+        }
+        handshakes.connected(origin)
+    }
 
     func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
         state.withLock { $0.head = head }
+        connections.answered(origin, head.version)
         // When all that came with it has been told.
         loop.execute { self.handOver() }
         return loop.makeSucceededVoidFuture()
@@ -95,12 +130,14 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
     func didFinishRequest(task: HTTPClient.Task<Void>) {}
 
     private func ended(_ result: Result<Void, any Error>) {
-        let (waiting, reader, room) = state.withLock { state in
+        let (waiting, reader, room, isSent) = state.withLock { state in
             state.end = result
             state.task = nil
             // A head that came is handed over, whatever became of the rest.
-            return (state.head == nil ? state.waiting.take() : nil, state.reader.take(), state.room.take())
+            let waiting = state.head == nil ? state.waiting.take() : nil
+            return (waiting, state.reader.take(), state.room.take(), state.isSent)
         }
+        if isSent { connections.end(origin) }
         room?.succeed(())
         switch result {
         case .success: reader?.resume(returning: nil)

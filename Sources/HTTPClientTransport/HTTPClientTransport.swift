@@ -23,18 +23,35 @@ public final class HTTPClientTransport: Transport {
         public var connectTimeout: Duration
         /// The longest silence of the origin: before its head, and between two parts of its body. 30 seconds.
         public var idleTimeout: Duration
-        /// Connections to one origin at a time over HTTP/1.1; further requests wait for one of them. 8.
-        public var connectionsPerOrigin: Int
+        /// Connections to one origin at a time over HTTP/1.1. Over HTTP/2 requests share one connection.
+        ///
+        /// `nil`, the default: as many as the engine lets requests through, so that no request waits for
+        /// a connection. ``CachingClient`` takes `inFlightLimit` of its options; a transport that is made
+        /// alone takes ``defaultConnectionsPerOrigin``.
+        ///
+        /// With fewer, further requests wait for one of them, for ``connectTimeout`` at most. Then they
+        /// fail as `overloaded`: nothing was sent, and nothing is said against the origin.
+        public var connectionsPerOrigin: Int?
+        /// How long a connection that is not in use is kept. 20 seconds.
+        ///
+        /// After a burst as many connections are kept as it had requests under way, each with a
+        /// descriptor here and one at the origin.
+        public var keptTime: Duration
+
+        /// Connections to one origin, where neither a configuration nor a client's options say how many: 256.
+        public static let defaultConnectionsPerOrigin = EngineOptions().inFlightLimit
 
         /// Limits for one exchange.
         public init(
             connectTimeout: Duration = .seconds(10),
             idleTimeout: Duration = .seconds(30),
-            connectionsPerOrigin: Int = 8
+            connectionsPerOrigin: Int? = nil,
+            keptTime: Duration = .seconds(20)
         ) {
             self.connectTimeout = connectTimeout
             self.idleTimeout = idleTimeout
             self.connectionsPerOrigin = connectionsPerOrigin
+            self.keptTime = keptTime
         }
     }
 
@@ -46,6 +63,8 @@ public final class HTTPClientTransport: Transport {
 
     private let client: HTTPClient
     private let loops: LeastBusyLoops
+    private let connections: BusyConnections
+    private let handshakes = FirstHandshakes()
     private let isShutDown = Atomic(false)
     private let logger: Logger
 
@@ -61,13 +80,16 @@ public final class HTTPClientTransport: Transport {
         settings.timeout.connect = TimeAmount(configuration.connectTimeout)
         settings.timeout.read = TimeAmount(configuration.idleTimeout)
         settings.timeout.write = TimeAmount(configuration.idleTimeout)
-        settings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = configuration.connectionsPerOrigin
+        let limit = max(1, configuration.connectionsPerOrigin ?? Configuration.defaultConnectionsPerOrigin)
+        settings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = limit
+        settings.connectionPool.idleTimeout = TimeAmount(configuration.keptTime)
         // An origin that refuses is away: the cache answers now, and does not wait while connecting is tried again.
         settings.connectionPool.retryConnectionEstablishment = false
         // The engine makes the span of each request that is sent; a second one would say the same.
         settings.tracing.tracer = nil
         self.client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: settings)
         self.loops = LeastBusyLoops(client.eventLoopGroup)
+        self.connections = BusyConnections(limit: limit)
         self.logger = logger
     }
 
@@ -98,9 +120,13 @@ public final class HTTPClientTransport: Transport {
                 message: "The target '\(target.redacted)' cannot be sent as it stands. Percent-encode it, as UTF-8."
             )
         }
+        let origin = target.origin
+        do { try await handshakes.enter(origin) } catch { throw TransportError(error, origin: origin) }
+        defer { handshakes.leave(origin) }
         let lease = loops.take(for: target)
         defer { loops.give(back: lease) }
-        let exchange = HTTPClientExchange(on: lease.loop)
+        let exchange = HTTPClientExchange(on: lease.loop, to: origin, connections, handshakes)
+        if connections.areAllBusy(origin) { request.onWaiting?() }
         let answer: HTTPClientExchange.Answer
         do {
             let outgoing = try HTTPClient.Request(request, to: target, on: lease.loop)
@@ -108,14 +134,14 @@ public final class HTTPClientTransport: Transport {
                 client.execute(request: outgoing, delegate: $0, eventLoop: .delegate(on: lease.loop), logger: logger)
             }
         } catch {
-            throw TransportError(error, origin: target.origin)
+            throw exchange.lackedConnection(error) ? .overloaded(origin, error) : TransportError(error, origin: origin)
         }
         let head = HTTPResponse(answer.head)
         if let content = answer.content { return TransportResponse(head: head, body: BodyStream(content)) }
         // Content-Length of an answer without content is about something else. RFC 9110 §8.6
         let isWithoutContent = request.head.method == .head || head.status.code == 204 || head.status.code == 304
         let length = isWithoutContent ? 0 : answer.head.headers["content-length"].first.flatMap { Int64($0) }
-        return TransportResponse(head: head, body: BodyStream(exchange, length: length, origin: target.origin))
+        return TransportResponse(head: head, body: BodyStream(exchange, length: length, origin: origin))
     }
 }
 

@@ -65,13 +65,13 @@ extension TransportError {
 
     private static func classify(_ error: HTTPClientError) -> (Code, String) {
         switch error {
-        case .connectTimeout:
+        case .connectTimeout, .getConnectionFromPoolTimeout:
             return (.connectTimeout, "Connecting took too long:")
         // It runs while the connection would take more: whoever sends the content stands still, and
         // not the origin.
         case .writeTimeout: return (.cancelled, "The request's content did not go on to")
         case .readTimeout, .deadlineExceeded, .tlsHandshakeTimeout,
-            .getConnectionFromPoolTimeout, .socksHandshakeTimeout, .httpProxyHandshakeTimeout:
+            .socksHandshakeTimeout, .httpProxyHandshakeTimeout:
             return (.timeout, "No answer came in time from")
         case .remoteConnectionClosed: return (.connectionClosed, "The connection was closed by")
         case .cancelled: return (.cancelled, "The request was cancelled:")

@@ -23,6 +23,9 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
         public static let staleForbidden = Code(description: "staleForbidden")
         /// The origin could not be reached, and nothing usable is stored.
         public static let originUnreachable = Code(description: "originUnreachable")
+        /// Too many requests are under way to the origin, or this process has no connection left for it. Nothing was sent,
+        /// and nothing is said of the origin: a later try may succeed.
+        public static let overloaded = Code(description: "overloaded")
         /// The exchange failed in another way: no HTTP came back, or the request could not be sent.
         public static let transportFailed = Code(description: "transportFailed")
         /// The response broke off. Nothing of it was stored.
@@ -104,10 +107,10 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
 }
 
 extension HoldfastError {
-    /// Whether it says that the origin could not answer, or not in time, or was not to be asked, rather than what it answered.
+    /// Whether it says that the origin could not answer, or not in time, or was not asked, rather than what it answered.
     var isOfTheNetwork: Bool {
         switch code {
-        case .originUnreachable, .truncated, .transportFailed, .timeout, .offlineMiss: true
+        case .originUnreachable, .overloaded, .truncated, .transportFailed, .timeout, .offlineMiss: true
         case .status: status?.kind == .serverError
         default: false
         }
@@ -180,6 +183,7 @@ extension HoldfastError.Code {
         case .offlineMiss: self = .offlineMiss
         case .staleForbidden: self = .staleForbidden
         case .originUnreachable: self = .originUnreachable
+        case .overloaded: self = .overloaded
         case .invalidTarget: self = .invalidURL
         case .shutDown: self = .closed
         default: self = .transportFailed

@@ -196,6 +196,53 @@ import Testing
         #expect((error?.cause as? TransportError)?.code == .timeout)
     }
 
+    @Test func wantOfAConnectionIsNoOutage() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(EngineFixture.url, repeating: .failure(.overloaded))
+        for _ in 0..<30 {
+            let error = await #expect(throws: ExchangeError.self) { try await fixture.get() }
+            #expect(error?.code == .overloaded && error?.status == 503)
+        }
+        #expect(fixture.transport.requests.count == 30)
+        fixture.transport.script(EngineFixture.url, .fresh("back"))
+        #expect(try await fixture.get().text == "back")
+    }
+
+    /// The hard timeout ends it; the origin was never asked, and was not silent.
+    @Test func aRequestThatWaitsForAConnectionUntilItsTimeIsOverIsNoOutage() async throws {
+        struct Busy: Transport {
+            let waits: AsyncStream<Void>.Continuation
+            func send(_ request: TransportRequest) async throws -> TransportResponse {
+                waits.yield()
+                do { try await Gate().wait() } catch {
+                    throw TransportError(code: .overloaded, message: "Every connection is in use.", cause: error)
+                }
+                return TransportResponse(head: HTTPResponse(status: .ok), body: .empty)
+            }
+        }
+        let (waits, continuation) = AsyncStream<Void>.makeStream()
+        let sleeper = ManualDurationClock()
+        let engine = CacheEngine(
+            store: InMemoryResponseStore(),
+            transport: Busy(waits: continuation),
+            credentialSecret: [UInt8](repeating: 7, count: 32),
+            sleeper: sleeper,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        var iterator = waits.makeAsyncIterator()
+        // As often as it would take to call the origin unreachable.
+        for number in 0..<5 {
+            let request = try EngineFixture().request("https://a.example/\(number)")
+            let call = Task { try await engine.respond(to: request) }
+            _ = await iterator.next()
+            await sleeper.sleepers(atLeast: 1)
+            sleeper.advance(by: .seconds(60))
+            let error = await #expect(throws: ExchangeError.self) { _ = try await call.value }
+            #expect(error?.code == .overloaded && error?.status == 503)
+        }
+        await engine.shutDown()
+    }
+
     @Test func outOfDescriptorsIsNoOutage() async throws {
         let fixture = EngineFixture()
         for _ in 0..<10 { fixture.transport.script(EngineFixture.url, .failure(.outOfDescriptors)) }

@@ -1,5 +1,6 @@
 import HTTPCache
 import HoldfastGateway
+import HoldfastTesting
 import NIOCore
 import Testing
 

@@ -14,6 +14,7 @@ struct ClientFixture {
     static func run(
         _ configuration: CachingClient.Configuration = .init(),
         maxAge: Int = 60,
+        transport: HTTPClientTransport.Configuration = .patient,
         _ body: (ClientFixture) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)").path
@@ -23,7 +24,7 @@ struct ClientFixture {
             OriginConfiguration(maxAge: maxAge, date: { clock.now().milliseconds / 1000 })
         ) {
             origin in
-            let client = try await open(folder, clock, configuration)
+            let client = try await open(folder, clock, configuration, transport)
             let fixture = ClientFixture(origin: origin, folder: folder, clock: clock, client: client)
             do {
                 try await body(fixture)
@@ -38,12 +39,13 @@ struct ClientFixture {
     static func open(
         _ folder: String,
         _ clock: ManualClock,
-        _ configuration: CachingClient.Configuration = .init()
+        _ configuration: CachingClient.Configuration = .init(),
+        _ transport: HTTPClientTransport.Configuration = .patient
     ) async throws -> CachingClient {
         try await CachingClient.open(
             store: folder,
             configuration: configuration,
-            transportConfiguration: .patient,
+            transportConfiguration: transport,
             clock: clock,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )

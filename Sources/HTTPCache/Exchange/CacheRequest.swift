@@ -17,7 +17,8 @@ public struct CacheRequest: Sendable {
         case staleWhileRevalidate
         /// Only the store may answer, however stale.
         case storedOnly
-        /// The origin is always asked (with the stored validators); what is stored answers when it cannot be reached.
+        /// The origin is always asked (with the stored validators); what is stored answers when it cannot be reached,
+        /// or the request was not sent because too many others were under way.
         case networkFirst
         /// The origin is always asked (with the stored validators), and only it may answer.
         case networkOnly

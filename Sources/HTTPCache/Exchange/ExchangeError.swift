@@ -96,9 +96,12 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
         )
     }
 
-    /// No descriptor is left for a connection: this cache is overloaded, and not the origin.
-    static func outOfDescriptors(_ error: TransportError) -> ExchangeError {
-        ExchangeError(
+    /// No connection could be had for reasons of this cache's own: it is overloaded, and not the origin.
+    ///
+    /// - Returns: `nil` where the transport failed for another reason.
+    static func overloaded(_ error: TransportError) -> ExchangeError? {
+        guard error.code == .outOfDescriptors || error.code == .overloaded else { return nil }
+        return ExchangeError(
             code: .overloaded,
             message: error.message,
             status: 503,

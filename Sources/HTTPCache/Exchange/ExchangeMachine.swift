@@ -187,14 +187,12 @@ package struct ExchangeMachine: Sendable {
     /// The origin gave no answer.
     package func originFailed(_ error: any Error) -> Action {
         var error = error
-        if let failure = error as? TransportError, failure.code == .outOfDescriptors {
-            error = ExchangeError.outOfDescriptors(failure)
-        }
+        if let failure = error as? TransportError, let overload = ExchangeError.overloaded(failure) { error = overload }
         if let error = error as? ExchangeError {
             // A cache that is overloaded would answer 503: what may stand in for that stands in here. RFC 5861 §4
-            guard error.code == .overloaded, var served = originAnswered(status: .serviceUnavailable) else {
-                return .refuse(error)
-            }
+            guard error.code == .overloaded,
+                var served = originAnswered(status: .serviceUnavailable) ?? usableWithoutPlace
+            else { return .refuse(error) }
             served.outcome = CacheOutcome(
                 isHit: true,
                 timeToLive: served.freshness.secondsToLive,
@@ -229,6 +227,13 @@ package struct ExchangeMachine: Sendable {
                 cause: error
             )
         )
+    }
+
+    /// What answers a caller who wants the network first, and the stored response where it cannot be had:
+    /// no place or connection was free for the request.
+    private var usableWithoutPlace: Serve? {
+        guard preference == .networkFirst, let (stored, reuse) = selected else { return nil }
+        return usableWithoutOrigin(stored, reuse)
     }
 
     /// 502 where an origin hung up or showed no valid certificate: it was there, and what it said was not valid. 504 where it was silent, or took no connection: so an

@@ -72,7 +72,8 @@ struct Fetcher: Sendable {
             fill.publish(.failed(ExchangeError.overloaded(request, overload, engine.options)))
         } catch {
             engine.fills.detach(fill, key)
-            fill.publish(.failed(fill.isCancelled && !error.isSilence ? CancellationError() : error))
+            let isCallers = fill.isCancelled && !error.isSilence && !error.isOverload
+            fill.publish(.failed(isCallers ? CancellationError() : error))
         }
         engine.fills.end(fill, key)
     }

@@ -150,7 +150,7 @@ extension CacheEngine {
             }
         }
         // What came in the very moment is of no use: its body would break off.
-        guard watch.end() else { throw TransportError.silence(of: request.head.origin, limit) }
+        guard watch.end() else { throw sent.overload ?? TransportError.silence(of: request.head.origin, limit) }
         return try sent.get()
     }
 
@@ -245,7 +245,18 @@ extension TransportError {
     }
 }
 
+extension Result<TransportResponse, any Error> {
+    /// It waited for a connection all the time: then the origin was not silent, but never asked.
+    fileprivate var overload: (any Error)? {
+        guard case .failure(let error) = self, error.isOverload else { return nil }
+        return error
+    }
+}
+
 extension Error {
     /// Whether the origin was silent for too long. The task may be cancelled for that, and is no caller's.
     var isSilence: Bool { (self as? TransportError)?.code == .timeout }
+
+    /// Whether no connection was free for too long, which is no caller's doing either.
+    var isOverload: Bool { (self as? TransportError)?.code == .overloaded }
 }

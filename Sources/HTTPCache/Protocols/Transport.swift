@@ -98,6 +98,9 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         /// This process, or the machine, has no descriptor left for a connection. It says nothing
         /// of the origin.
         public static let outOfDescriptors = Code(description: "outOfDescriptors", isUnreachable: false)
+        /// Every connection to the origin was in use, and none became free in time. Nothing was sent.
+        /// It says nothing of the origin.
+        public static let overloaded = Code(description: "overloaded", isUnreachable: false)
         /// The origin's answer is no HTTP.
         public static let protocolViolation = Code(description: "protocolViolation", isUnreachable: false)
         /// The caller gave up.

@@ -17,6 +17,13 @@ extension HoldfastError {
         switch error {
         case is LoginRequired: self = .loginRequired(error)
         case let error as HoldfastError where error.code == .loginRequired: self = error
+        case _ where error.isOverload:
+            self.init(
+                code: .overloaded,
+                message:
+                    "There is no valid token, and too many requests were under way to ask for one. Try again later.",
+                cause: error
+            )
         case _ where error.saysNetworkIsAway:
             self.init(
                 code: .originUnreachable,
@@ -37,6 +44,15 @@ extension HoldfastError {
 }
 
 extension Error {
+    fileprivate var isOverload: Bool {
+        switch self {
+        case let error as HoldfastError: error.code == .overloaded
+        case let error as ExchangeError: error.code == .overloaded
+        case let error as TransportError: error.code == .overloaded || error.code == .outOfDescriptors
+        default: false
+        }
+    }
+
     fileprivate var saysNetworkIsAway: Bool {
         switch self {
         case is SourceTimeout: true

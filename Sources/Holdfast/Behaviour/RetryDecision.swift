@@ -31,8 +31,12 @@ extension RetryPolicy {
     }
 
     /// What becomes of a request that was not answered, or whose answer broke off.
-    func decision(after error: any Error, retries: Int, jitter: Double) -> RetryDecision {
-        guard retries < limit, let code = (error as? TransportError)?.code, code.isTransient else { return .stands }
+    ///
+    /// - Parameter isIdempotent: it may be sent twice. One that was not sent at all is tried again in any case.
+    func decision(after error: any Error, isIdempotent: Bool = true, retries: Int, jitter: Double) -> RetryDecision {
+        guard retries < limit, let code = (error as? TransportError)?.code,
+            code.isOverload || (isIdempotent && code.isTransient)
+        else { return .stands }
         return .again(after: backOff(retries, jitter: jitter))
     }
 
@@ -49,6 +53,9 @@ extension TransportError.Code {
     fileprivate var isTransient: Bool {
         [.nameResolution, .connect, .connectTimeout, .timeout, .connectionClosed].contains(self)
     }
+
+    /// Whether nothing was sent because this process had no connection for it.
+    fileprivate var isOverload: Bool { self == .overloaded || self == .outOfDescriptors }
 }
 
 extension HTTPFields {

@@ -14,22 +14,24 @@ struct RetryingTransport: Transport {
     let logger: Logger
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
-        guard let policy = (request.context as? CallContext)?.retry, policy.limit > 0 else {
+        guard let context = request.context as? CallContext, context.retry.limit > 0 else {
             return try await base.send(request)
         }
+        let (policy, isIdempotent) = (context.retry, context.isIdempotent)
         var retries = 0
         while true {
             let delay: Duration
             var refused: BodyStream?
             do {
                 let response = try await base.send(request)
+                guard isIdempotent else { return response }
                 switch policy.decision(after: response.head, retries: retries, jitter: jitter(), now: clock.now()) {
                 case .stands: return response
                 case .again(let after): (delay, refused) = (after, response.body)
                 }
             } catch {
                 try Task.checkCancellation()
-                switch policy.decision(after: error, retries: retries, jitter: jitter()) {
+                switch policy.decision(after: error, isIdempotent: isIdempotent, retries: retries, jitter: jitter()) {
                 case .stands: throw error
                 case .again(let after): delay = after
                 }

@@ -197,7 +197,11 @@ extension CachingClient {
             // The first failure is the one to be told.
             try Task.checkCancellation()
         }
-        stored?.emission.outcome.noteOffline()
+        if error.code == .overloaded {
+            stored?.emission.outcome.detail = .overloaded
+        } else {
+            stored?.emission.outcome.noteOffline()
+        }
         return stored
     }
 
@@ -282,7 +286,7 @@ extension CachingClient {
         _ prepared: PreparedCall,
         adjust: (inout CacheRequest) -> Void = { _ in }
     ) async throws -> CacheResponse {
-        let response = try await engine.respond(to: request)
+        let response = try await respondWhenAdmitted(to: request)
         let plugins = plugins.and(call.options.plugins)
         guard response.source == .network, !plugins.recovering.isEmpty,
             !prepared.reading.acceptedStatuses.contains(response.head.status)

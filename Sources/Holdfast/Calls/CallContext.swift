@@ -4,8 +4,10 @@ import HTTPCache
 struct CallContext: Sendable {
     var info: CallInfo
     var observers: [any ObservingPlugin]
-    /// When it is sent again; `never` for what is not idempotent.
+    /// When it is tried again; `never` for content that cannot be sent twice.
     var retry: RetryPolicy
+    /// Otherwise it is tried again only where nothing was sent.
+    var isIdempotent: Bool
     /// Hears of what is sent.
     var onProgress: TransferProgress.Handler?
     /// The content, for those who look on.

@@ -98,6 +98,7 @@ extension CachingClient {
             info: info,
             observers: plugins.observing,
             retry: retryPolicy(of: call, sending: request.body),
+            isIdempotent: endpoint.isIdempotent,
             onProgress: options.onProgress,
             body: request.body
         )
@@ -113,11 +114,9 @@ extension CachingClient {
         return PreparedCall(request: request, reading: reading)
     }
 
-    /// When a call's request is sent again: where it says so, does no harm, and has content that can be sent twice.
+    /// When a call's request is tried again: where it says so, and has content that can be sent twice.
     func retryPolicy(of call: Call<some Sendable>, sending body: RequestBody?) -> RetryPolicy {
-        guard call.endpoint.isIdempotent, body?.isInMemory != false || call.endpoint.task.isReadAgain else {
-            return .never
-        }
+        guard body?.isInMemory != false || call.endpoint.task.isReadAgain else { return .never }
         return call.options.retry ?? call.endpoint.retry ?? configuration.retry
     }
 

@@ -16,7 +16,7 @@ public struct SingleValueStrategy: Sendable, Hashable {
     public static let storedFirst = SingleValueStrategy(preference: .storedFirst)
     /// The stored value at once, however stale; where it is stale, the origin is asked in the background, for the next call. The network where nothing usable is stored.
     public static let staleWhileRevalidate = SingleValueStrategy(preference: .staleWhileRevalidate)
-    /// The network's value; the stored one where the origin cannot be reached.
+    /// The network's value; the stored one where the origin cannot be reached, or too many other requests are under way to it.
     public static let networkFirst = SingleValueStrategy(preference: .networkFirst)
     /// The network's value; the stored one where the origin cannot be reached, or has not answered in time. The request goes on, and its answer is stored.
     ///

@@ -56,6 +56,7 @@ struct Download<Value: Sendable>: Sendable {
                     guard
                         case .again(let delay) = policy.decision(
                             after: error.asBroken,
+                            isIdempotent: call.endpoint.isIdempotent,
                             retries: retries,
                             jitter: jitter()
                         )

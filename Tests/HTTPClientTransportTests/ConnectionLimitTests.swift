@@ -1,0 +1,288 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPClientTransport
+import HTTPTypes
+import NIOCore
+import SampleOrigin
+import Synchronization
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Connections follow the requests that may be under way; a request that finds none free says nothing of the origin.
+@Suite(.timeLimit(.minutes(20))) struct ConnectionLimitTests {
+    private static let patience = Duration.seconds(3600)
+
+    private func withTransport<Value>(
+        _ configuration: HTTPClientTransport.Configuration,
+        _ body: (HTTPClientTransport) async throws -> Value
+    ) async throws -> Value {
+        let transport = HTTPClientTransport(configuration: configuration)
+        do {
+            let value = try await body(transport)
+            try await transport.shutDown()
+            return value
+        } catch {
+            try await transport.shutDown()
+            throw error
+        }
+    }
+
+    private func request(_ url: String) throws -> TransportRequest {
+        let target = try TargetURI(url)
+        return TransportRequest(
+            head: HTTPRequest(
+                method: .get,
+                scheme: target.scheme,
+                authority: target.authority,
+                path: target.requestTarget
+            )
+        )
+    }
+
+    /// The code of the error that a request ends with.
+    private func code(_ transport: HTTPClientTransport, _ url: String) async -> TransportError.Code? {
+        do {
+            let response = try await transport.send(try request(url))
+            _ = try await response.body.collect(upTo: 1 << 20)
+            return nil
+        } catch {
+            return (error as? TransportError)?.code
+        }
+    }
+
+    @Test func twoHundredRequestsToASlowOriginAreUnderWayTogether() async throws {
+        try await SampleOrigin.withOrigin { origin in
+            try await withTransport(.init(connectTimeout: Self.patience, idleTimeout: Self.patience)) { transport in
+                let gate = Gate()
+                origin.force(.hold(gate), times: 200)
+                await withTaskGroup(of: TransportError.Code?.self) { group in
+                    for number in 0..<200 {
+                        group.addTask { await code(transport, origin.url("/echo?\(number)")) }
+                    }
+                    // Not one is answered before all have come.
+                    while origin.requestCount < 200 { await Task.yield() }
+                    gate.open()
+                    for await code in group { #expect(code == nil) }
+                }
+            }
+        }
+    }
+
+    /// Two connections, and both are held.
+    private func withBusyConnections(
+        _ body: @Sendable (HTTPClientTransport, RunningOrigin) async throws -> Void
+    ) async throws {
+        let configuration = HTTPClientTransport.Configuration(
+            connectTimeout: .milliseconds(200),
+            idleTimeout: Self.patience,
+            connectionsPerOrigin: 2
+        )
+        try await SampleOrigin.withOrigin { origin in
+            try await withTransport(configuration) { transport in
+                let gate = Gate()
+                origin.force(.hold(gate), times: .max)
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for number in 0..<2 {
+                        group.addTask {
+                            // A busy machine may be too slow for the short time to connect.
+                            while await code(transport, origin.url("/held?\(number)")) != nil {}
+                        }
+                    }
+                    while origin.requestCount < 2 { await Task.yield() }
+                    try await body(transport, origin)
+                    #expect(origin.requestCount == 2)
+                    gate.open()
+                    try await group.waitForAll()
+                }
+            }
+        }
+    }
+
+    @Test func requestsThatFindNoFreeConnectionAreOverloadedAndNotSent() async throws {
+        try await withBusyConnections { transport, origin in
+            await withTaskGroup(of: TransportError.Code?.self) { group in
+                for number in 0..<30 { group.addTask { await code(transport, origin.url("/surplus?\(number)")) } }
+                for await code in group { #expect(code == .overloaded) }
+            }
+        }
+    }
+
+    @Test func aRequestThatFindsNoFreeConnectionSaysThatItWaits() async throws {
+        try await withBusyConnections { transport, origin in
+            let waits = Atomic(0)
+            var request = try request(origin.url("/surplus"))
+            request.onWaiting = { waits.add(1, ordering: .relaxed) }
+            let waiting = request
+            let error = await #expect(throws: TransportError.self) { try await transport.send(waiting) }
+            #expect(error?.code == .overloaded)
+            #expect(error?.message.contains("connectionsPerOrigin") == true && error?.message.contains("?") == false)
+            #expect(waits.load(ordering: .relaxed) == 1)
+        }
+    }
+
+    /// Its caller's time was over before the transport's: whoever ended it learns that it was never sent.
+    @Test func aRequestThatIsEndedWhileItWaitsForAConnectionIsOverloaded() async throws {
+        try await withBusyConnections { transport, origin in
+            let (waits, isWaiting) = AsyncStream<Void>.makeStream()
+            var request = try request(origin.url("/surplus"))
+            request.onWaiting = { isWaiting.finish() }
+            let waiting = request
+            let sent = Task { try await transport.send(waiting) }
+            for await _ in waits {}
+            sent.cancel()
+            let error = await #expect(throws: TransportError.self) { _ = try await sent.value }
+            #expect(error?.code == .overloaded)
+        }
+    }
+
+    @Test func afterTheSurplusHasFailedTheConnectionsServeOthers() async throws {
+        let configuration = HTTPClientTransport.Configuration(
+            connectTimeout: Self.patience,
+            idleTimeout: Self.patience,
+            connectionsPerOrigin: 2
+        )
+        try await SampleOrigin.withOrigin { origin in
+            try await withTransport(configuration) { transport in
+                await withTaskGroup(of: TransportError.Code?.self) { group in
+                    for number in 0..<60 { group.addTask { await code(transport, origin.url("/echo?\(number)")) } }
+                    for await code in group { #expect(code == nil) }
+                }
+                #expect(origin.openConnections <= 2)
+            }
+        }
+    }
+
+    @Test(arguments: [1, 30]) func aConnectionThatDoesNotComeAboutInTimeIsAnOutage(_ requests: Int) async throws {
+        let configuration = HTTPClientTransport.Configuration(connectTimeout: .milliseconds(200))
+        let listener = SilentListener()
+        listener.fill()
+        try await withTransport(configuration) { transport in
+            await withTaskGroup(of: TransportError.Code?.self) { group in
+                for number in 0..<requests { group.addTask { await code(transport, "\(listener.url)/\(number)") } }
+                for await code in group { #expect(code == .connectTimeout) }
+            }
+        }
+    }
+
+    /// Another connection is in use, and there may be more: one was tried, and did not come about.
+    @Test func aFurtherConnectionThatDoesNotComeAboutInTimeIsAnOutage() async throws {
+        let configuration = HTTPClientTransport.Configuration(
+            connectTimeout: .milliseconds(200),
+            idleTimeout: Self.patience
+        )
+        let listener = SilentListener()
+        try await withTransport(configuration) { transport in
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    // A busy machine may be too slow for the short time to connect.
+                    while await code(transport, listener.url) == .connectTimeout {}
+                }
+                await listener.takeRequest()
+                listener.fill()
+                #expect(await code(transport, "\(listener.url)/second") == .connectTimeout)
+                group.cancelAll()
+            }
+        }
+    }
+
+    @Test func connectionsThatAreNotInUseAreClosed() async throws {
+        let configuration = HTTPClientTransport.Configuration(
+            connectTimeout: Self.patience,
+            idleTimeout: Self.patience,
+            keptTime: .milliseconds(50)
+        )
+        try await SampleOrigin.withOrigin { origin in
+            try await withTransport(configuration) { transport in
+                let gate = Gate()
+                origin.force(.hold(gate), times: 50)
+                await withTaskGroup(of: TransportError.Code?.self) { group in
+                    for number in 0..<50 { group.addTask { await code(transport, origin.url("/echo?\(number)")) } }
+                    while origin.requestCount < 50 { await Task.yield() }
+                    gate.open()
+                    for await code in group { #expect(code == nil) }
+                }
+                #expect(origin.acceptedConnections == 50)
+                await origin.waitForOpenConnections(atMost: 0)
+            }
+        }
+    }
+}
+
+/// A socket that listens and takes connections only when it is told to: with a full queue what is sent to it is
+/// dropped, as by an origin that is gone.
+private final class SilentListener: Sendable {
+    private let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    private let others = Mutex<[Int32]>([])
+    private let port: UInt16
+
+    var url: String { "http://127.0.0.1:\(port)" }
+
+    init() {
+        var address = Self.loopback(0)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let listener = listener
+        withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                #expect(bind(listener, address, length) == 0 && listen(listener, 0) == 0)
+                #expect(getsockname(listener, address, &length) == 0)
+            }
+        }
+        port = UInt16(bigEndian: address.sin_port)
+    }
+
+    deinit {
+        for other in others.withLock({ $0 }) { close(other) }
+        close(listener)
+    }
+
+    /// Fills the queue of connections.
+    func fill() {
+        var address = Self.loopback(port)
+        for _ in 0..<4 {
+            let other = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+            withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    _ = connect(other, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+            others.withLock { $0.append(other) }
+        }
+    }
+
+    /// Takes one connection and waits until something was sent on it.
+    func takeRequest() async {
+        _ = fcntl(listener, F_SETFL, O_NONBLOCK)
+        while true {
+            let connection = accept(listener, nil, nil)
+            guard connection >= 0 else {
+                await Task.yield()
+                continue
+            }
+            others.withLock { $0.append(connection) }
+            _ = fcntl(connection, F_SETFL, O_NONBLOCK)
+            var byte: UInt8 = 0
+            // One that was given up before it was taken ends at once.
+            while true {
+                let count = recv(connection, &byte, 1, 0)
+                if count > 0 { return }
+                if count == 0 { break }
+                await Task.yield()
+            }
+        }
+    }
+
+    private static func loopback(_ port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        address.sin_port = port.bigEndian
+        return address
+    }
+}

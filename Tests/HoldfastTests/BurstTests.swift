@@ -1,0 +1,122 @@
+import Foundation
+import HoldfastTesting
+import SampleOrigin
+import Testing
+
+@testable import Holdfast
+
+/// Many calls at the same moment.
+@Suite(.timeLimit(.minutes(20))) struct BurstTests {
+    /// Fetches of different things, all under way before the first is answered.
+    private func fetchTogether(_ count: Int, _ fixture: ClientFixture) async throws {
+        let gate = OriginGate()
+        fixture.origin.force(.hold(gate), times: count)
+        try await withThrowingTaskGroup(of: CacheResponse.Source.self) { group in
+            for number in 0..<count {
+                group.addTask { try await fixture.client.fetch(fixture.get("/counter?number=\(number)")).source }
+            }
+            while fixture.origin.requestCount < count { await Task.yield() }
+            gate.open()
+            for try await source in group { #expect(source == .network) }
+        }
+        #expect(fixture.origin.requestCount == count)
+    }
+
+    @Test func twoHundredFetchesOfASlowOriginAllSucceed() async throws {
+        try await ClientFixture.run { fixture in try await fetchTogether(200, fixture) }
+    }
+
+    @Test func connectionsFollowTheLimitOfRequestsUnderWay() async throws {
+        var options = EngineOptions()
+        options.inFlightLimit = 270
+        try await ClientFixture.run(.init(options: options)) { fixture in try await fetchTogether(270, fixture) }
+    }
+
+    @Test func fetchesWithoutAConnectionAreOverloadedAndTheOriginStaysReachable() async throws {
+        let transport = HTTPClientTransport.Configuration(
+            connectTimeout: .milliseconds(200),
+            idleTimeout: .seconds(3600),
+            connectionsPerOrigin: 2
+        )
+        try await ClientFixture.run(transport: transport) { fixture in
+            let gate = OriginGate()
+            fixture.origin.force(.hold(gate), times: 2)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<2 {
+                    group.addTask {
+                        // A busy machine may be too slow for the short time to connect.
+                        let endpoint = fixture.get("/counter?held=\(number)")
+                        while (try? await fixture.client.fetch(endpoint, .networkOnly)) == nil {}
+                    }
+                }
+                while fixture.origin.requestCount < 2 { await Task.yield() }
+                await withTaskGroup(of: HoldfastError.Code?.self) { surplus in
+                    for number in 0..<30 {
+                        let endpoint = fixture.get("/counter?surplus=\(number)")
+                        surplus.addTask {
+                            do {
+                                _ = try await fixture.client.fetch(endpoint)
+                                return nil
+                            } catch {
+                                return (error as? HoldfastError)?.code
+                            }
+                        }
+                    }
+                    for await code in surplus { #expect(code == .overloaded) }
+                }
+                #expect(fixture.origin.requestCount == 2)
+                gate.open()
+                try await group.waitForAll()
+            }
+            let source = try await fixture.client.fetch(fixture.get("/counter?surplus=0")).source
+            #expect(source == .network && fixture.origin.requestCount == 3)
+        }
+    }
+
+    @Test(arguments: [false, true]) func twoThousandStreamsOfOneEndpointAskTheOriginOnce(isStored: Bool) async throws {
+        try await ClientFixture.run { fixture in
+            if isStored { _ = try await fixture.client.fetch(fixture.feed) }
+            let before = fixture.origin.requestCount
+            let gate = OriginGate()
+            fixture.origin.force(.hold(gate))
+            try await withThrowingTaskGroup(of: [CacheResponse.Source].self) { group in
+                for _ in 0..<2000 {
+                    group.addTask {
+                        var sources: [CacheResponse.Source] = []
+                        for try await emission in fixture.client.startWith(fixture.feed) {
+                            sources.append(emission.source)
+                        }
+                        return sources
+                    }
+                }
+                while fixture.client.engine.memberCount < 2000 { await Task.yield() }
+                gate.open()
+                for try await sources in group { #expect(sources == (isStored ? [.store, .network] : [.network])) }
+            }
+            #expect(fixture.origin.requestCount == before + 1)
+        }
+    }
+
+    @Test func streamsOfThirtyPrincipalsAskTheOriginOnceEach() async throws {
+        try await ClientFixture.run { fixture in
+            let gate = OriginGate()
+            fixture.origin.force(.hold(gate), times: 30)
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for number in 0..<600 {
+                    var endpoint = fixture.get("/counter")
+                    endpoint.headers[.authorization] = "Bearer \(number % 30)"
+                    let asked = endpoint
+                    group.addTask {
+                        var count = 0
+                        for try await _ in fixture.client.startWith(asked) { count += 1 }
+                        return count
+                    }
+                }
+                while fixture.client.engine.memberCount < 600 { await Task.yield() }
+                gate.open()
+                for try await count in group { #expect(count == 1) }
+            }
+            #expect(fixture.origin.requestCount == 30)
+        }
+    }
+}
