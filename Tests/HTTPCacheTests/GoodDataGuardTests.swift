@@ -84,4 +84,21 @@ import Testing
         let stored = try await fixture.get(preference: .storedOnly)
         #expect(stored.text == list)
     }
+
+    @Test func aPageOfHTMLCanBeRefusedAlone() async throws {
+        var guarding = GoodDataGuard()
+        guarding.refusesOtherMediaType = false
+        guarding.refusesHTML = true
+        for type in ["text/html; charset=utf-8", "TEXT/HTML", "application/xhtml+xml"] {
+            let page = ScriptedTransport.Reply.ok("<html>", fields: [.contentType: type, .cacheControl: "max-age=9"])
+            let fixture = try await fixture(guarding, page)
+            #expect(try await fixture.get().text == list)
+        }
+        for type in ["text/plain", "application/hal+json", nil] {
+            var fields: HTTPFields = [.cacheControl: "max-age=9"]
+            fields[.contentType] = type
+            let fixture = try await fixture(guarding, .ok("other", fields: fields))
+            #expect(try await fixture.get().text == "other")
+        }
+    }
 }

@@ -18,7 +18,7 @@ import Testing
         limits: {connections: 10000, connections-per-client: 100, request-body: 1 GiB, upload-rate: 1 KiB, in-flight-per-origin: 256, waiting-per-origin: 4096, keyed-content: 1 MiB, request-head: 64 KiB}
         timeouts: {drain: 10 s, soft: 2 s, hard: 60 s}
         breaker: {failures: 3, first-probe: 500 ms, longest-pause: 30 s}
-        guard: {empty: true, other-media-type: true, smallest-json-share: 0.5}
+        guard: {empty: true, other-media-type: true, html: true, smallest-json-share: 0.5}
         eager-refresh: 0.8
         failure-throttle: 1 s
         routes:
@@ -57,6 +57,7 @@ import Testing
         #expect(configuration.clients.cacheStatus == .trusted && configuration.store.variantsPerKey == 32)
         #expect(configuration.options.softTimeout == .seconds(2) && configuration.options.eagerRefresh == 0.8)
         #expect(configuration.options.goodDataGuard?.minimumJSONShare == 0.5)
+        #expect(configuration.options.goodDataGuard?.refusesHTML == true)
         #expect(configuration.routes.map(\.origin) == ["https://api.example.com/v1"])
         let settings = configuration.rules.rules(for: request("https://api.example.com/catalogue/1")).settings
         #expect(settings.overrides.lifetime == 300 && settings.overrides.errorLifetime == 30)

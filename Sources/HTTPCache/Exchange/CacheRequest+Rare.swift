@@ -5,6 +5,7 @@ extension CacheRequest {
     struct RareParts: Sendable {
         var context: (any Sendable)?
         var contentCheck: ContentCheck?
+        var goodDataGuard: GoodDataGuard?
         var secrets: RequestSecrets?
         var overrides: (any SettingsOverriding)?
         var reuseWithin: Duration?
@@ -25,6 +26,13 @@ extension CacheRequest {
     public var contentCheck: ContentCheck? {
         get { rare?.contentCheck }
         set { setRare(\.contentCheck, newValue) }
+    }
+
+    /// Keeps good stored data from being replaced by what looks wrong, where neither the engine's
+    /// options nor a rule say how.
+    package var goodDataGuard: GoodDataGuard? {
+        get { rare?.goodDataGuard }
+        set { setRare(\.goodDataGuard, newValue) }
     }
 
     /// Names of parameters in the query that are credentials: an API key, say. A trailing `*` stands for any ending.

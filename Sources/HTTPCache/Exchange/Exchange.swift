@@ -136,9 +136,13 @@ struct Exchange {
         )
         // The mode may have changed meanwhile; an origin that is busy is left alone.
         guard isDue, engine.mode != .offline, engine.origins.enterIfFree(origin, request.client) else { return }
-        guard let fill = engine.fills.admitInBackground(key, fence: fence, rules: prepared.rulesIdentity) else {
-            return engine.origins.leave(origin, request.client)
-        }
+        let fill = engine.fills.admitInBackground(
+            key,
+            fence: fence,
+            rules: prepared.rulesIdentity,
+            check: request.contentCheck
+        )
+        guard let fill else { return engine.origins.leave(origin, request.client) }
         let (presented, fetch) = machine.refresh(of: stored)
         let fetcher = Fetcher(
             engine: engine,
@@ -162,6 +166,7 @@ struct Exchange {
             seen: seen,
             fence: fetcher.fence,
             rules: prepared.rulesIdentity,
+            check: request.contentCheck,
             mayReuse: machine.mayReuse
         ) {
         case .lookAgain: return nil
@@ -177,7 +182,8 @@ struct Exchange {
     }
 
     private func fetchAlone(_ fetcher: Fetcher) async throws -> CacheResponse {
-        guard let fill = engine.fills.admitAlone(key, fence: fetcher.fence) else {
+        guard let fill = engine.fills.admitAlone(key, fence: fetcher.fence, check: request.contentCheck)
+        else {
             throw ExchangeError.shutDown(request)
         }
         if request.isProbe { fill.keepGoing() }

@@ -5,7 +5,7 @@ struct BodyWindow {
     /// Bytes up to which chunks are put together.
     private static let coalescedLimit = 16 << 10
 
-    private var chunks = CircularBuffer<ByteBuffer>()
+    private(set) var chunks = CircularBuffer<ByteBuffer>()
     /// Offset of the first byte, and of the one after the last.
     private(set) var start: Int64 = 0
     private(set) var end: Int64 = 0

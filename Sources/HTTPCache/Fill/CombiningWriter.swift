@@ -13,6 +13,8 @@ actor CombiningWriter: ResponseWriter {
     /// What of the new part is written.
     private let needed: Range<Int64>
     private var received: Int64 = 0
+    /// What was written, where somebody will look at it.
+    private var kept: ByteBuffer?
 
     /// Which octets a combination consists of.
     struct Plan {
@@ -41,8 +43,16 @@ actor CombiningWriter: ResponseWriter {
     /// - Parameters:
     ///   - before: the stored stretch that goes before the new part.
     ///   - after: the one that goes after it.
-    init(_ base: any ResponseWriter, _ plan: Plan, before: BodyStream?, after: BodyStream?) {
+    ///   - keepsContent: whether ``content()`` will be asked for.
+    init(
+        _ base: any ResponseWriter,
+        _ plan: Plan,
+        before: BodyStream?,
+        after: BodyStream?,
+        keepsContent: Bool = false
+    ) {
         self.base = base
+        kept = keepsContent ? ByteBuffer() : nil
         self.before = before
         self.after = after
         beforeLength = plan.before.map { $0.upperBound - $0.lowerBound } ?? 0
@@ -57,20 +67,32 @@ actor CombiningWriter: ResponseWriter {
         if !wanted.isEmpty,
             let slice = chunk.getSlice(at: chunk.readerIndex + Int(wanted.lowerBound - offset), length: wanted.count)
         {
-            try await base.append(slice)
+            try await write(slice)
         }
         if received >= needed.upperBound { try await writeAfter() }
     }
 
     private func writeBefore() async throws {
         guard let stored = before.take() else { return }
-        for try await chunk in stored { try await base.append(chunk) }
+        for try await chunk in stored { try await write(chunk) }
+    }
+
+    private func write(_ chunk: ByteBuffer) async throws {
+        kept?.writeImmutableBuffer(chunk)
+        try await base.append(chunk)
+    }
+
+    /// All of the combination, before it is finished.
+    func content() async throws -> ByteBuffer {
+        try await writeBefore()
+        try await writeAfter()
+        return kept ?? ByteBuffer()
     }
 
     /// As soon as its turn has come, so that octets that are in both can leave memory.
     private func writeAfter() async throws {
         guard let stored = after.take() else { return }
-        for try await chunk in stored { try await base.append(chunk) }
+        for try await chunk in stored { try await write(chunk) }
     }
 
     /// Where an octet of the new part lies in what is written: it may be one of the stored octets that are the same.

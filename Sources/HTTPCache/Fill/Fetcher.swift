@@ -216,8 +216,8 @@ struct Fetcher: Sendable {
         var writer: (any ResponseWriter)?
         /// Why it is not stored; counts without a writer.
         var refusal = StorageRefusal.store
-        /// The one that the caller's check looks into.
-        var checked: CheckedWriter?
+        /// The one that puts a part together with what is stored.
+        var combining: CombiningWriter?
         /// Whether it may be used where the exchange runs; see ``SuspendingWrites``.
         var isInPlace = false
     }
@@ -227,8 +227,9 @@ struct Fetcher: Sendable {
     private func writer(for draft: ResponseDraft) async -> Storing {
         let limits = prepared.settings(for: draft.head.fields).map(BodyLimits.init)
         if let limits, !limits.allow(draft) { return Storing(refusal: .bodyLength) }
-        let check = draft.head.status.kind == .successful ? request.contentCheck : nil
-        if let check, !check.allows(draft) {
+        if let check = request.contentCheck, draft.head.status.kind == .successful,
+            replacesStored || !check.isForReplacements, !check.allows(draft)
+        {
             // A part cannot be judged, whatever its length is.
             return Storing(refusal: draft.head.status == .partialContent ? .partialContent : .bodyLength)
         }
@@ -238,16 +239,46 @@ struct Fetcher: Sendable {
         }
         guard var writer = begun ?? nil else { return Storing() }
         if let limits, !limits.isEmpty { writer = LimitedWriter(writer, limits.afterwards(draft)) }
-        guard let check else { return Storing(writer: writer, isInPlace: isInPlace) }
-        let checked = CheckedWriter(writer, check, draft)
-        return Storing(writer: checked, checked: checked, isInPlace: isInPlace)
+        return Storing(writer: writer, isInPlace: isInPlace)
     }
 
-    /// Whether the caller's check, where there is one, lets a body be stored. What it throws is the caller's own and may hold anything: only its type is told.
-    private func passes(_ storing: Storing) async -> Bool {
-        guard let checked = storing.checked else { return true }
+    /// Whether something was stored for the key when the origin was asked, or may have been.
+    private var replacesStored: Bool { storedSuccess != nil || !storedVariants.isEmpty || !knowsStored }
+
+    /// What the callers want looked at before a response with this head is stored.
+    private func checks(of fill: Fill, for head: StoredResponseHead) async -> [ContentCheck] {
+        guard head.status.code < 400 else { return [] }
+        var isReplacing = replacesStored
+        // Something may have come while this fetch was under way.
+        if !isReplacing, fill.hasChecks { isReplacing = await hasStoredSuccess { _ in true } }
+        let checks = isReplacing ? fill.takeChecks() : request.contentCheck.map { [$0] } ?? []
+        return checks.filter { $0.isDue(for: head, isReplacing: isReplacing) }
+    }
+
+    /// Whether the callers' checks, where there are any, let a body be stored.
+    ///
+    /// What a check throws is its caller's own and may hold anything: only its type is logged.
+    private func passes(
+        _ head: StoredResponseHead,
+        _ storing: Storing,
+        _ body: SharedBody,
+        _ fill: Fill
+    ) async -> Bool {
+        let checks = await checks(of: fill, for: head)
+        guard !checks.isEmpty else { return true }
         do {
-            try await checked.examine()
+            let content: ByteBuffer
+            if let combining = storing.combining {
+                content = try await combining.content()
+            } else {
+                content = try await body.content()
+            }
+            for check in checks {
+                guard content.readableBytes <= check.maximumBytes else {
+                    throw BodyStreamError.tooLarge(limit: check.maximumBytes)
+                }
+                try await check.check(HTTPResponse(status: head.status, headerFields: head.fields), content)
+            }
             return true
         } catch {
             engine.metrics.recordRefusedContent()
@@ -313,7 +344,17 @@ struct Fetcher: Sendable {
         var storing = Storing()
         if (before != nil) == (plan.before != nil), (after != nil) == (plan.after != nil) {
             storing = await writer(for: draft)
-            storing.writer = storing.writer.map { CombiningWriter($0, plan, before: before, after: after) }
+            if let writer = storing.writer {
+                let combining = CombiningWriter(
+                    writer,
+                    plan,
+                    before: before,
+                    after: after,
+                    keepsContent: request.contentCheck != nil && draft.head.status != .partialContent
+                )
+                storing.writer = combining
+                storing.combining = combining
+            }
             // It reads what is stored.
             storing.isInPlace = false
         }
@@ -323,19 +364,18 @@ struct Fetcher: Sendable {
     /// An error never takes the place of a stored success, nor of one that was stored while this fetch waited.
     private func mayTakeItsPlace(_ head: StoredResponseHead) async -> Bool {
         guard head.status.code >= 400 else { return true }
+        return await !hasStoredSuccess { policy.matchesVariant($0.head, selecting) }
+    }
+
+    /// Whether a success is stored for the request now. A store that cannot be asked may have one.
+    private func hasStoredSuccess(that matches: (StoredResponse) -> Bool) async -> Bool {
         for key in prepared.lookupKeys {
-            let found = await engine.recovering("lookup") {
-                if let resident = engine.store.resident(key) { return resident }
-                return try await engine.store.lookup(key)
-            }
-            // A store that cannot be asked may have one.
-            guard let found else { return false }
-            let isTaken = found.contains {
-                $0.head.status.code < 400 && policy.matchesVariant($0.head, selecting)
-            }
-            if isTaken { return false }
+            var found = engine.store.resident(key)
+            if found == nil { found = await engine.recovering("lookup") { try await engine.store.lookup(key) } }
+            guard let found else { return true }
+            if found.contains(where: { $0.head.status.code < 400 && matches($0) }) { return true }
         }
-        return true
+        return false
     }
 
     /// Shares a body, and stores it where there is a writer.
@@ -389,14 +429,14 @@ struct Fetcher: Sendable {
                     // A part that is not what it says it is helps nobody later. RFC 9110 §14.4
                     await writer.abandon()
                 } else if response.head.status == .ok, let storedSuccess,
-                    engine.options.goodDataGuard(for: storedSuccess, prepared.rules)?.refuses(
+                    prepared.goodDataGuard(for: storedSuccess, engine.options)?.refuses(
                         length: received,
                         head.fields,
                         replacing: storedSuccess
                     ) == true
                 {
                     await writer.abandon()
-                } else if await passes(storing), await mayTakeItsPlace(head),
+                } else if await passes(head, storing, body, fill), await mayTakeItsPlace(head),
                     engine.fills.claimStoring(fill, key, head, isPart: head.status == .partialContent)
                 {
                     let stored = await engine.recovering("finish", inPlace: isInPlace) { try await writer.finish() }

@@ -58,6 +58,10 @@ final class Fill: Sendable {
         var work: Work?
         /// Those that came so far, for who shares the final one.
         var interims: [HTTPResponse] = []
+        /// What its callers want looked at before it takes the place of something stored.
+        var checks: [ContentCheck] = []
+        /// The checks are being run, so that a further one comes too late.
+        var isExamined = false
     }
 
     /// What carries the fetch.
@@ -81,12 +85,21 @@ final class Fill: Sendable {
     let rules: ObjectIdentifier?
     private let state = Mutex(State())
 
-    /// - Parameter isBackground: nobody waits for it from the beginning, and it goes on all the same.
-    init(fence: InvalidationSequence, number: UInt64 = 0, rules: ObjectIdentifier? = nil, isBackground: Bool = false) {
+    /// - Parameters:
+    ///   - check: that of the request that is sent.
+    ///   - isBackground: nobody waits for it from the beginning, and it goes on all the same.
+    init(
+        fence: InvalidationSequence,
+        number: UInt64 = 0,
+        rules: ObjectIdentifier? = nil,
+        check: ContentCheck? = nil,
+        isBackground: Bool = false
+    ) {
         self.fence = fence
         self.rules = rules
         self.number = number
         state.withLock { state in
+            if let check { state.checks = [check] }
             state.isBackground = isBackground
             // Nobody leads it.
             state.hasLeaderLeft = isBackground
@@ -135,19 +148,37 @@ final class Fill: Sendable {
 
     /// A place in the group; call ``answer(isLeader:)`` once for it.
     ///
-    /// - Parameter mayReuse: whether a response that was there before this caller came may answer it all the same; what is still
-    ///   awaited may. RFC 9111 §4
-    /// - Returns: `false` where the fetch has been given up, the body's beginning is gone, or the response may not be reused: ask anew.
-    func join(_ mayReuse: (StoredResponseHead) -> Bool = { _ in true }) -> Bool {
+    /// - Parameters:
+    ///   - check: this caller's, which what is stored has to pass as well.
+    ///   - mayReuse: whether a response that was there before this caller came may answer it all
+    ///     the same; what is still awaited may. RFC 9111 §4
+    /// - Returns: `false` where the fetch has been given up, the body's beginning is gone, the
+    ///   response may not be reused, or the check comes too late: ask anew.
+    func join(check: ContentCheck? = nil, _ mayReuse: (StoredResponseHead) -> Bool = { _ in true }) -> Bool {
         state.withLock { state in
             if state.isCancelled { return false }
+            let isCovered = check?.isCovered(by: state.checks) ?? true
+            if !isCovered, state.isExamined { return false }
             if case .shared(let head, _, _, _)? = state.publication, !mayReuse(head) { return false }
             if case .shared(_, _, let body, _)? = state.publication, state.door == nil {
                 guard let door = body.makeReader() else { return false }
                 state.door = door
             }
+            if let check, !isCovered { state.checks.append(check) }
             state.memberCount += 1
             return true
+        }
+    }
+
+    /// Whether one of its callers wants something looked at.
+    var hasChecks: Bool { state.withLock { !$0.checks.isEmpty } }
+
+    /// What its callers want looked at. From now on nobody joins it whose own check is not among
+    /// them.
+    func takeChecks() -> [ContentCheck] {
+        state.withLock { state in
+            state.isExamined = true
+            return state.checks
         }
     }
 

@@ -100,7 +100,7 @@ package struct FillContext: Sendable {
         }
         // Asked before whether it may be stored: a captive portal forbids that for its page.
         if mayStandIn, presented.head.method == .get, let storedSuccess,
-            let guarding = options.goodDataGuard(for: storedSuccess, rules),
+            let guarding = prepared.goodDataGuard(for: storedSuccess, options),
             guarding.refuses(response, length: response.contentLength, replacing: storedSuccess)
         {
             return .refuse(replacing: storedSuccess)
@@ -124,7 +124,7 @@ package struct FillContext: Sendable {
             // An error never takes the place of a stored success.
             if response.status.code >= 400 { return .passThrough(.storedSuccess) }
             let length = response.contentLength
-            let guarding = options.goodDataGuard(for: storedSuccess, rules)
+            let guarding = prepared.goodDataGuard(for: storedSuccess, options)
             if guarding?.refuses(response, length: length, replacing: storedSuccess) == true {
                 return mayStandIn ? .refuse(replacing: storedSuccess) : .passThrough(.guarded)
             }

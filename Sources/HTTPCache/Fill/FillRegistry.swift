@@ -48,22 +48,26 @@ final class FillRegistry: Sendable {
     ///   - seen: ``endedCount(_:)`` before the lookup; `nil` skips the comparison.
     ///   - fence: the store's present invalidation number. A fill that began before an invalidation is left to those who have it.
     ///   - rules: what holds for the caller's request: a fill under other rules may store what these do not.
+    ///   - check: the caller's.
     ///   - mayReuse: whether a response that arrived before this caller came, and whose body is still under way, may answer it.
     func admit(
         _ key: CacheKey,
         seen: UInt32?,
         fence: InvalidationSequence,
         rules: ObjectIdentifier? = nil,
+        check: ContentCheck? = nil,
         mayReuse: (StoredResponseHead) -> Bool = { _ in true }
     ) -> Admission {
         state.withLock { state in
             if state.isClosed { return .closed }
             // A fill that began after an invalidation that this caller has not noticed yet is as good as its own.
-            if let fill = state.keys[key]?.fill, fill.fence >= fence, fill.rules == rules, fill.join(mayReuse) {
+            if let fill = state.keys[key]?.fill, fill.fence >= fence, fill.rules == rules,
+                fill.join(check: check, mayReuse)
+            {
                 return .joined(fill)
             }
             if let seen, seen != state.ended[Self.slot(key)] { return .lookAgain }
-            return .lead(state.makeFill(key, fence, rules: rules, mayBeJoined: true))
+            return .lead(state.makeFill(key, fence, rules: rules, check: check, mayBeJoined: true))
         }
     }
 
@@ -77,18 +81,23 @@ final class FillRegistry: Sendable {
     }
 
     /// A fill that nobody else may join. `nil` when the cache is shut down.
-    func admitAlone(_ key: CacheKey, fence: InvalidationSequence) -> Fill? {
+    func admitAlone(_ key: CacheKey, fence: InvalidationSequence, check: ContentCheck? = nil) -> Fill? {
         state.withLock { state in
             if state.isClosed { return nil }
-            return state.makeFill(key, fence, mayBeJoined: false)
+            return state.makeFill(key, fence, check: check, mayBeJoined: false)
         }
     }
 
     /// A fill that nobody waits for yet; others may join it. `nil` where one is under way, or the cache is shut down.
-    func admitInBackground(_ key: CacheKey, fence: InvalidationSequence, rules: ObjectIdentifier? = nil) -> Fill? {
+    func admitInBackground(
+        _ key: CacheKey,
+        fence: InvalidationSequence,
+        rules: ObjectIdentifier? = nil,
+        check: ContentCheck? = nil
+    ) -> Fill? {
         state.withLock { state in
             guard !state.isClosed, state.keys[key]?.fill == nil else { return nil }
-            return state.makeFill(key, fence, rules: rules, mayBeJoined: true, isBackground: true)
+            return state.makeFill(key, fence, rules: rules, check: check, mayBeJoined: true, isBackground: true)
         }
     }
 
@@ -181,10 +190,11 @@ extension FillRegistry.State {
         _ key: CacheKey,
         _ fence: InvalidationSequence,
         rules: ObjectIdentifier? = nil,
+        check: ContentCheck? = nil,
         mayBeJoined: Bool,
         isBackground: Bool = false
     ) -> Fill {
-        let fill = Fill(fence: fence, number: nextNumber, rules: rules, isBackground: isBackground)
+        let fill = Fill(fence: fence, number: nextNumber, rules: rules, check: check, isBackground: isBackground)
         nextNumber += 1
         let detached = keys[key, default: FillRegistry.Keyed()].add(fill, mayBeJoined: mayBeJoined)
         if let detached { unregistered[detached.number] = detached }

@@ -11,6 +11,9 @@ public struct GoodDataGuard: Sendable, Hashable {
     public var refusesEmpty = true
     /// Another media type (parameters apart) does not replace the stored one.
     public var refusesOtherMediaType = true
+    /// A page of HTML does not replace what was none: a captive portal's, say.
+    /// ``refusesOtherMediaType`` is more than that.
+    public var refusesHTML = false
     /// JSON shorter than this share of the stored JSON's octets does not replace it; 0 lets any length pass.
     public var minimumJSONShare = 0.0
 
@@ -20,8 +23,10 @@ public struct GoodDataGuard: Sendable, Hashable {
     /// What the head says against the response.
     func refuses(_ response: HTTPResponse, length: Int64?, replacing stored: StoredResponse) -> Bool {
         guard response.status == .ok, stored.head.status == .ok else { return false }
-        if refusesOtherMediaType, let old = stored.head.fields.mediaType, old != response.headerFields.mediaType {
-            return true
+        if let old = stored.head.fields.mediaType {
+            let new = response.headerFields.mediaType
+            if refusesOtherMediaType, old != new { return true }
+            if refusesHTML, new?.isHTML == true, !old.isHTML { return true }
         }
         guard let length else { return false }
         return refuses(length: length, response.headerFields, replacing: stored)
@@ -38,12 +43,18 @@ public struct GoodDataGuard: Sendable, Hashable {
     }
 }
 
-extension EngineOptions {
+extension PreparedRequest {
     /// What keeps a stored response: the type of what is to be kept tells the rule, because that of what looks wrong may be any.
-    func goodDataGuard(for stored: StoredResponse, _ rules: RequestRules?) -> GoodDataGuard? {
-        guard let rules else { return goodDataGuard }
-        return rules.settings(for: stored.head.fields).goodDataGuard.resolved(goodDataGuard)
+    func goodDataGuard(for stored: StoredResponse, _ options: EngineOptions) -> GoodDataGuard? {
+        let guarding = options.goodDataGuard ?? request.goodDataGuard
+        guard let rules else { return guarding }
+        return rules.settings(for: stored.head.fields).goodDataGuard.resolved(guarding)
     }
+}
+
+extension String {
+    /// Whether a media type is a web page's.
+    fileprivate var isHTML: Bool { self == "text/html" || self == "application/xhtml+xml" }
 }
 
 extension HTTPFields {

@@ -141,6 +141,25 @@ final class SharedBody: Sendable {
         }
     }
 
+    /// The whole body, for a look at it before it is stored: from the window, and from the store
+    /// what has left that.
+    ///
+    /// To be called by what produces it, after the last byte.
+    func content() async throws -> ByteBuffer {
+        let (writer, start, window) = state.withLock { ($0.writer, Int($0.window.start), $0.window.chunks) }
+        // Mostly it came in one piece, which is not copied.
+        if start == 0, window.count <= 1 { return window.first ?? ByteBuffer() }
+        var content = ByteBuffer()
+        while content.readableBytes < start, let writer {
+            let offset = content.readableBytes
+            let chunk = try await awayFromLoops { try await writer.readBack(from: Int64(offset)) }
+            guard chunk.readableBytes > 0 else { throw BodyStreamError.fellBehind }
+            content.writeBytes(chunk.readableBytesView.prefix(start - offset))
+        }
+        for chunk in window { content.writeImmutableBuffer(chunk) }
+        return content
+    }
+
     /// The body is complete, or broke off. Readers see it after the octets before it.
     func finish(throwing error: (any Error)? = nil) {
         let waiting = state.withLock { state in

@@ -45,8 +45,9 @@ enum Readers {
             switch entry.key {
             case "empty": result.refusesEmpty = try entry.value.flag()
             case "other-media-type": result.refusesOtherMediaType = try entry.value.flag()
+            case "html": result.refusesHTML = try entry.value.flag()
             case "smallest-json-share": result.minimumJSONShare = try entry.value.share(of: entry.key)
-            default: throw unknown(entry, of: ["empty", "other-media-type", "smallest-json-share"])
+            default: throw unknown(entry, of: ["empty", "other-media-type", "html", "smallest-json-share"])
             }
         }
         return .on(result)

@@ -42,7 +42,7 @@ enum Writers {
 
     static func goodDataGuard(_ value: GoodDataGuard) -> String {
         "{empty: \(value.refusesEmpty), other-media-type: \(value.refusesOtherMediaType), "
-            + "smallest-json-share: \(value.minimumJSONShare)}"
+            + "html: \(value.refusesHTML), smallest-json-share: \(value.minimumJSONShare)}"
     }
 
     static func fields(_ fields: [HTTPField.Name: FieldValue]) -> String {
