@@ -116,6 +116,16 @@ extension HoldfastError {
         }
     }
 
+    /// Whether it says that a response came and its content is not what the call takes: for the
+    /// call that is as if none had come. What the origin says of itself (a status, an envelope,
+    /// GraphQL errors) is none of this.
+    var isOfTheContent: Bool {
+        switch code {
+        case .decodingFailed, .noData, .dataFormat: true
+        default: false
+        }
+    }
+
     /// The error as the request layer names it.
     init(_ error: any Error, target: String) {
         switch error {

@@ -173,8 +173,14 @@ import Testing
         try check("<html>", nil)
         #expect(#expect(throws: HoldfastError.self) { try check(#"{"code":1}"#) }?.code == .envelope)
         #expect(#expect(throws: HoldfastError.self) { try check("<html>") }?.code == .decodingFailed)
-        #expect(ContentDecoding.isItsOwnJudge(Data.self) && ContentDecoding.isItsOwnJudge(RootModel<Int>.self))
-        #expect(!ContentDecoding.isItsOwnJudge(Enveloped<Int>.self) && !ContentDecoding.isItsOwnJudge(Moment.self))
+        let decoding = ContentDecoding(
+            decoder: JSONDecoder(),
+            envelope: Envelope(),
+            path: ValuePath(),
+            emptyContent: .isMissing
+        )
+        #expect(decoding.takesBytes(Data.self) && decoding.takesBytes(Content.self))
+        #expect(!decoding.takesBytes(String.self) && !decoding.takesBytes(Moment.self))
     }
 
     /// Bytes as they are may be anything; what is an envelope and says failure takes no good data's place. Mutant: bytes judged by nothing.

@@ -174,7 +174,8 @@ extension CachingClient {
         case .staleWhileRevalidate:
             // Once the request can be made, the engine does what it does without plugins.
             Task {
-                guard var request = try? await prepare(call, for: .network).request else { return }
+                guard let prepared = try? await prepare(call, for: .network) else { return }
+                var (request, _) = checked(prepared, call)
                 request.preference = .staleWhileRevalidate
                 _ = try? await engine.respond(to: request)
             }
@@ -227,7 +228,7 @@ extension CachingClient {
         let prepared = try await self.prepare(call, for: .network)
         guard let stored else { return try await self.deliver(call, prepared, .networkOnly, mayReuse: true) }
         return try await self.converting(prepared) {
-            var request = prepared.request
+            var (request, judgement) = self.checked(prepared, call)
             request.preference = .networkOnly
             let response = try await self.respondOrReuse(to: request, call, prepared)
             if response.isValidated, response.stored?.bodyID == stored.bodyID {
@@ -235,7 +236,7 @@ extension CachingClient {
                 confirmed.emission = Emission(stored.emission.value, of: response, isUnchanged: true)
                 return confirmed
             }
-            var fresh = try await self.read(response, call, prepared, .networkOnly)
+            var fresh = try await self.read(response, call, prepared, .networkOnly, judgement)
             fresh.emission.isUnchanged = fresh.hasSameContent(as: stored)
             return fresh
         }
@@ -252,7 +253,7 @@ extension CachingClient {
     ) async throws -> Delivery<Value> {
         let call = mayReuse ?? (preference != .networkOnly) ? call : call.with { $0.reuseWithin = nil }
         return try await converting(prepared) {
-            var request = prepared.request
+            var (request, judgement) = checked(prepared, call)
             request.preference = preference
             let response: CacheResponse
             do {
@@ -262,8 +263,25 @@ extension CachingClient {
                 guard let stored = try await stored(call, insteadOf: error, preference) else { throw error }
                 return stored
             }
-            return try await read(response, call, prepared, preference)
+            return try await read(response, call, prepared, preference, judgement)
         }
+    }
+
+    /// A call's request as it goes to the network: its response is looked at before it is stored.
+    ///
+    /// - Returns: beside it where the call finds what was made of that response.
+    func checked<Value: Sendable>(
+        _ prepared: PreparedCall,
+        _ call: Call<Value>
+    ) -> (CacheRequest, Judgement<Value>?) {
+        var request = prepared.request
+        guard request.storage != .never else { return (request, nil) }
+        let judgement = Judgement<Value>()
+        request.contentCheck = prepared.reading.check(call, keepingFor: judgement)
+        if prepared.reading.decoding.takesBytes(call.decoded) {
+            request.goodDataGuard = configuration.goodDataGuard
+        }
+        return (request, judgement)
     }
 
     /// Names errors as the request layer does.
@@ -297,6 +315,8 @@ extension CachingClient {
                 var again = try await prepare(call, for: .network, attempt: 1).request
                 again.preference = request.preference
                 again.ignoresStored = request.ignoresStored
+                again.contentCheck = request.contentCheck
+                again.goodDataGuard = request.goodDataGuard
                 adjust(&again)
                 return try await engine.respond(to: again)
             }
@@ -312,11 +332,12 @@ extension CachingClient {
         _ response: CacheResponse,
         _ call: Call<Value>,
         _ prepared: PreparedCall,
-        _ preference: CacheRequest.Preference
+        _ preference: CacheRequest.Preference,
+        _ judgement: Judgement<Value>?
     ) async throws -> Delivery<Value> {
         if call.usesStore { noteUnstored(response, call.endpoint) }
         do {
-            let delivery = try await prepared.reading.read(response, call.interpret)
+            let delivery = try await prepared.reading.read(response, call.interpret, judgement)
             if response.source == .network { await invalidate(after: call) }
             return delivery
         } catch {
@@ -328,9 +349,14 @@ extension CachingClient {
                 await invalidate(after: call)
             }
             try Task.checkCancellation()
-            if let registered = try await registeringQuery(call, prepared, after: error) { return registered }
-            guard let other = try await retry(call, prepared, preference, after: error, from: response) else {
-                throw error
+            var failure = error
+            do {
+                if let registered = try await registeringQuery(call, prepared, after: error) { return registered }
+            } catch let error as HoldfastError where error.isOfTheContent {
+                failure = error
+            }
+            guard let other = try await retry(call, prepared, preference, after: failure, from: response) else {
+                throw failure
             }
             return other
         }
@@ -348,7 +374,7 @@ extension CachingClient {
                 defaults: configuration.defaults
             )
         else { return nil }
-        var request = prepared.request
+        var (request, judgement) = checked(prepared, call)
         request.head.method = registering.head.method
         request.head.path = registering.head.path
         request.head.headerFields[.contentType] = registering.head.headerFields[.contentType]
@@ -356,7 +382,7 @@ extension CachingClient {
         request.keysContent = registering.keysContent
         request.storage = registering.storage
         request.invalidatesTarget = registering.invalidatesTarget
-        return try await prepared.reading.read(try await engine.respond(to: request), call.interpret)
+        return try await prepared.reading.read(try await engine.respond(to: request), call.interpret, judgement)
     }
 
     /// A second source after the first one's body failed: the store for the network, the network for the store.
@@ -390,9 +416,15 @@ extension CachingClient {
             // It came for another call, and is a miss for this one.
             return try await deliver(call, prepared, .networkOnly)
         }
-        guard error.code == .truncated, preference != .networkOnly else { return nil }
-        var fallback = try await stored(call, prepared)
-        fallback?.emission.outcome.noteOffline()
+        guard error.code == .truncated || error.isOfTheContent, preference != .networkOnly,
+            var fallback = try await stored(call, prepared)
+        else { return nil }
+        if error.code == .truncated {
+            fallback.emission.outcome.noteOffline()
+        } else {
+            logger.warning("Response not usable; what is stored answers", metadata: ["error": "\(error)"])
+            fallback.emission.outcome.noteGuarded(from: response.head.status)
+        }
         return fallback
     }
 }
@@ -420,5 +452,15 @@ extension CacheOutcome {
     /// to be known of it.
     fileprivate mutating func noteOffline() {
         if detail != .invalidated { detail = .offline }
+    }
+
+    /// Says that the origin answered, and with nothing that could be used.
+    fileprivate mutating func noteGuarded(from status: HTTPResponse.Status) {
+        self = CacheOutcome(
+            forward: .stale,
+            forwardStatus: status.code,
+            timeToLive: timeToLive,
+            detail: detail ?? .guarded
+        )
     }
 }

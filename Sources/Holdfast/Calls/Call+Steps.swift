@@ -38,7 +38,7 @@ extension Call {
     ///
     /// - Parameter path: where it stands, in place of the endpoint's.
     public func map<Model: Decodable & Sendable>(_ type: Model.Type, at path: ValuePath? = nil) -> Call<Model> {
-        var call = interpreting(judgedBy: type.judge) { try $0.value(type) }
+        var call = interpreting(type, recall: { $0.value(type, madeBy: $1) }) { try $0.value(type) }
         if let path { call.options.valuePath = path }
         return call
     }
@@ -46,7 +46,7 @@ extension Call {
     /// With the value turned into another, of the store and of the network alike.
     public func map<Other: Sendable>(_ transform: @escaping @Sendable (Value) throws -> Other) -> Call<Other> {
         let interpret = interpret
-        return interpreting(judgedBy: judge) { try transform(try interpret($0)) }
+        return interpreting(decoded) { try transform(try interpret($0)) }
     }
 
     /// With the value turned into another, or found not to be of the form that this needs.
@@ -56,7 +56,7 @@ extension Call {
         _ transform: @escaping @Sendable (Value) throws -> Other?
     ) -> Call<Other> {
         let interpret = interpret
-        return interpreting(judgedBy: judge) { reader in
+        return interpreting(decoded) { reader in
             guard let value = try transform(try interpret(reader)) else {
                 throw HoldfastError(
                     code: .dataFormat,
@@ -76,7 +76,7 @@ extension Call where Value: EnvelopedContent, Value.Model: Sendable {
     /// A failed envelope is an error with code `envelope`.
     public func validate() -> Call<Value.Model?> {
         let interpret = interpret
-        return interpreting(judgedBy: judge) { reader in
+        return interpreting(decoded) { reader in
             do {
                 return try interpret(reader).validate()
             } catch var error as HoldfastError {

@@ -12,7 +12,6 @@ import HTTPCache
 /// statuses count. What is mapped and validated is so for the stored value and the network's alike.
 public struct Call<Value: Sendable>: Sendable {
     typealias Interpret = @Sendable (ContentReader) throws -> Value
-    typealias Judge = @Sendable (ResponseContent) throws -> Void
     typealias Recall = @Sendable (DerivedValues, DecodingIdentity) -> Value?
 
     let endpoint: any Endpoint
@@ -27,8 +26,8 @@ public struct Call<Value: Sendable>: Sendable {
     var lane: CallLane?
     /// See ``CallOptions``.
     public var options = CallOptions()
-    /// What the content is decoded as, where it is an envelope by its own type: that says what is not to be stored.
-    let judge: Judge?
+    /// What the content is decoded as, before any further step.
+    let decoded: any (Decodable & Sendable).Type
     let interpret: Interpret
     /// The value that was made of a stored response before, where the value is nothing but the content decoded.
     let recall: Recall?
@@ -38,12 +37,12 @@ public struct Call<Value: Sendable>: Sendable {
         client: CachingClient? = nil,
         usesStore: Bool = false,
         options: CallOptions = CallOptions(),
-        judge: Judge?,
+        decoded: any (Decodable & Sendable).Type,
         recall: Recall? = nil,
         interpret: @escaping Interpret
     ) {
         self.recall = recall
-        self.judge = judge
+        self.decoded = decoded
         self.endpoint = endpoint
         self.client = client
         self.usesStore = usesStore
@@ -52,8 +51,11 @@ public struct Call<Value: Sendable>: Sendable {
     }
 
     /// The same call with another last step.
+    ///
+    /// - Parameter type: what the content is decoded as before it.
     func interpreting<Other: Sendable>(
-        judgedBy judge: Judge?,
+        _ type: any (Decodable & Sendable).Type,
+        recall: Call<Other>.Recall? = nil,
         _ interpret: @escaping Call<Other>.Interpret
     ) -> Call<Other> {
         Call<Other>(
@@ -61,7 +63,8 @@ public struct Call<Value: Sendable>: Sendable {
             client: client,
             usesStore: usesStore,
             options: options,
-            judge: judge,
+            decoded: type,
+            recall: recall,
             interpret: interpret
         )
     }
@@ -74,29 +77,10 @@ extension Call where Value: Decodable {
             endpoint: endpoint,
             client: client,
             usesStore: usesStore,
-            judge: type.judge,
+            decoded: type,
             recall: { $0.value(type, madeBy: $1) },
             interpret: { try $0.value(type) }
         )
-    }
-}
-
-extension Decodable where Self: Sendable {
-    /// Refuses content that is an envelope by its own type, this one, and says failure; `nil` for types that are judged by the client's envelope.
-    ///
-    /// Content that is taken as the bytes it is, is refused only where it is the client's envelope and says failure: it may be an image.
-    static var judge: Call<Self>.Judge? {
-        guard ContentDecoding.isItsOwnJudge(self) || self is any EnvelopedContent.Type else { return nil }
-        return { content in
-            guard let type = Self.self as? any EnvelopedContent.Type else { return try content.refuseFailure() }
-            try content.decode(type).mustSucceed()
-        }
-    }
-}
-
-extension EnvelopedContent {
-    fileprivate func mustSucceed() throws {
-        _ = try validate()
     }
 }
 

@@ -136,7 +136,7 @@ final class CallRun<Value: Sendable> {
             return fresh.emission
         } catch {
             try Task.checkCancellation()
-            if let stored, (error as? HoldfastError)?.isOfTheNetwork == true,
+            if let stored, let failure = error as? HoldfastError, failure.isOfTheNetwork || failure.isOfTheContent,
                 call.options.networkFailure == .endingQuietly
             {
                 // Quiet about the network, it goes on with what others bring.

@@ -110,7 +110,6 @@ extension CachingClient {
             info,
             head: request.head
         )
-        request.contentCheck = reading.check(call.judge)
         return PreparedCall(request: request, reading: reading)
     }
 

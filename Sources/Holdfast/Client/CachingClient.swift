@@ -47,6 +47,13 @@ public final class CachingClient: Sendable {
         public var offlineReads: OfflineReads
         /// Timeouts, limits, breaker and guard, where no rule says more.
         public var options: EngineOptions
+        /// Keeps what is stored from being replaced by what looks wrong, where content is taken as
+        /// the bytes that it is (`Data`, ``Content``, ``NoContent``, `String`), so that no decoding
+        /// can tell: by a page of HTML, and by nothing at all. What is stored answers then
+        /// (`detail=guarded`). `nil`: such content is believed.
+        ///
+        /// A guard in ``options`` or in a rule goes before it, and holds for all content.
+        public var goodDataGuard: GoodDataGuard?
         /// Decodes content that is no `Data`, `String` or ``NoContent``. JSON with ISO 8601 dates unless told otherwise.
         public var decoder: any ResponseDecoder
         /// Bytes of a response that are read into memory for decoding; beyond it the request fails. 64 MiB.
@@ -71,6 +78,7 @@ public final class CachingClient: Sendable {
             rules: RuleSet = .empty,
             offlineReads: OfflineReads = .asAllowed,
             options: EngineOptions = EngineOptions(),
+            goodDataGuard: GoodDataGuard? = Configuration.defaultGoodDataGuard,
             decoder: any ResponseDecoder = Configuration.defaultDecoder,
             maximumBodyBytes: Int = 64 << 20,
             acceptsCompression: Bool = true,
@@ -85,10 +93,19 @@ public final class CachingClient: Sendable {
             self.rules = rules
             self.offlineReads = offlineReads
             self.options = options
+            self.goodDataGuard = goodDataGuard
             self.decoder = decoder
             self.maximumBodyBytes = maximumBodyBytes
             self.acceptsCompression = acceptsCompression
             self.reuseMemoryBytes = reuseMemoryBytes
+        }
+
+        /// Refuses pages of HTML and empty bodies in place of something else.
+        public static var defaultGoodDataGuard: GoodDataGuard {
+            var guarding = GoodDataGuard()
+            guarding.refusesOtherMediaType = false
+            guarding.refusesHTML = true
+            return guarding
         }
 
         /// JSON with ISO 8601 dates.

@@ -16,7 +16,8 @@ public struct SingleValueStrategy: Sendable, Hashable {
     public static let storedFirst = SingleValueStrategy(preference: .storedFirst)
     /// The stored value at once, however stale; where it is stale, the origin is asked in the background, for the next call. The network where nothing usable is stored.
     public static let staleWhileRevalidate = SingleValueStrategy(preference: .staleWhileRevalidate)
-    /// The network's value; the stored one where the origin cannot be reached, or too many other requests are under way to it.
+    /// The network's value; the stored one where the origin cannot be reached, too many other
+    /// requests are under way to it, or it sends what is no value of the type.
     public static let networkFirst = SingleValueStrategy(preference: .networkFirst)
     /// The network's value; the stored one where the origin cannot be reached, or has not answered in time. The request goes on, and its answer is stored.
     ///
@@ -42,7 +43,8 @@ public struct CacheAndNetworkStrategy: Sendable, Hashable {
 
 /// How a two-value stream ends when the stored value was emitted and the network then failed.
 public enum NetworkFailure: Sendable, Hashable {
-    /// By throwing the failure. The default: the caller learns that what it shows was not confirmed.
+    /// By throwing the failure: the origin could not be reached, or sent what is no value of the
+    /// type. The default: the caller learns that what it shows was not confirmed.
     case throwing
     /// As if complete.
     case endingQuietly

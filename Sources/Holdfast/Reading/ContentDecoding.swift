@@ -83,10 +83,11 @@ struct ContentDecoding: Sendable {
         throw HoldfastError(failed: result, in: Answer(data: data, status: status, target: target))
     }
 
-    /// Whether a type is content that comes in no envelope, whatever the client says: the bytes as they are, or an envelope by its own type.
-    /// Such content is not for ``checkEnvelope(_:status:target:)``.
-    static func isItsOwnJudge(_ type: any Decodable.Type) -> Bool {
-        type == Data.self || type is any EnvelopedContent.Type && !(type is any ClientsEnvelope.Type)
+    /// Whether a type takes content as the bytes that it is, so that decoding tells nothing of
+    /// them.
+    func takesBytes(_ type: any Decodable.Type) -> Bool {
+        if type == String.self { return envelope == nil && path.isEmpty }
+        return type == Data.self || type == Content.self || type == NoContent.self
     }
 }
 
@@ -149,6 +150,6 @@ extension ContentDecoding {
 }
 
 /// A type that reads the envelope which client or endpoint describe.
-private protocol ClientsEnvelope {}
+protocol ClientsEnvelope {}
 extension EnvelopeResult: ClientsEnvelope {}
 extension Enveloped: ClientsEnvelope {}

@@ -17,6 +17,9 @@ final class ContentReader {
     private let kept: DerivedValues?
     private let reading: ContentReading
     private var processed: ResponseContent?
+    /// Whether a value is decoded once, also where nothing is kept beside the content.
+    var remembersValue = false
+    private var remembered: (type: Any.Type, value: any Sendable)?
 
     init(head: HTTPResponse, bytes: ByteBuffer, kept: DerivedValues?, reading: ContentReading) {
         self.head = head
@@ -31,11 +34,19 @@ final class ContentReader {
 
     /// The content decoded; what was decoded before is not decoded again.
     func value<Value: Decodable & Sendable>(_ type: Value.Type) throws -> Value {
-        guard let kept, let identity = reading.identity else { return try content().decode(type) }
+        guard let kept, let identity = reading.identity else { return try decoded(type) }
         if let value = kept.value(type, madeBy: identity) { return value }
         let content = try content()
         let value = try content.decode(type)
         kept.keep(value, octets: MemoryLayout<Value>.size + 2 * content.data.count, madeBy: identity)
+        return value
+    }
+
+    private func decoded<Value: Decodable & Sendable>(_ type: Value.Type) throws -> Value {
+        guard remembersValue else { return try content().decode(type) }
+        if let remembered, remembered.type == type, let value = remembered.value as? Value { return value }
+        let value = try content().decode(type)
+        remembered = (type, value)
         return value
     }
 
@@ -61,6 +72,20 @@ final class ContentReader {
             throw HoldfastError(refused: content.head.status, target: target.description, body: Array(content.data))
         }
         for check in reading.checks { try step("A validation") { try check(content) } }
+    }
+
+    /// Refuses content that says itself that the request failed, where its value does not show that
+    /// by being none: an envelope by its own type, or bytes that are the client's envelope.
+    ///
+    /// - Throws: ``HoldfastError`` with code `envelope` or `decodingFailed`.
+    func refuseFailure<Decoded: Decodable & Sendable>(_ type: Decoded.Type) throws {
+        if type is any EnvelopedContent.Type {
+            _ = try (value(type) as? any EnvelopedContent)?.validate()
+        } else if type == Data.self {
+            try content().refuseFailure()
+        } else if type == Content.self || type == EnvelopeResult.self {
+            try content().checkEnvelope()
+        }
     }
 
     /// The value that a call makes of it.

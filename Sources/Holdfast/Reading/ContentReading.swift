@@ -44,21 +44,23 @@ final class ContentReading: Sendable {
 
     /// Reads a response to its end and makes a value of it, where it is called: off every actor.
     ///
+    /// - Parameter judgement: what was made of it before it was stored, where it was looked at.
     /// - Throws: ``HoldfastError``, `TransportError`, `BodyStreamError`, or what a step threw.
     func read<Value: Sendable>(
         _ response: CacheResponse,
-        _ interpret: Call<Value>.Interpret
+        _ interpret: Call<Value>.Interpret,
+        _ judgement: Judgement<Value>? = nil
     ) async throws -> Delivery<Value> {
         // What the plugins make of it may be a success; without them the head decides before the content comes.
         if processors.isEmpty, !acceptedStatuses.contains(response.head.status) {
             throw await refusal(response)
         }
         if let value = try readAtOnce(response, interpret) { return value }
-        return try value(
-            of: try await response.arriving(onProgress).collect(upTo: maximumBodyBytes),
-            response,
-            interpret
-        )
+        let bytes = try await response.arriving(onProgress).collect(upTo: maximumBodyBytes)
+        if let judged = judgement?.take(of: response.head, bytes) {
+            return delivery(Emission(try judged.get(), of: response), bytes, of: response)
+        }
+        return try value(of: bytes, response, interpret)
     }
 
     /// As much of a response's content as ``read(_:_:)`` looks at.
@@ -137,25 +139,6 @@ final class ContentReading: Sendable {
             target: target.description,
             body: Array((content ?? body).readableBytesView)
         )
-    }
-
-    /// What must be right before a response is stored: status, validations and envelope. `nil` where nothing asks for it.
-    ///
-    /// - Parameter judge: refuses what says failure by its own type.
-    func check(_ judge: (@Sendable (ResponseContent) throws -> Void)?) -> ContentCheck? {
-        guard !checks.isEmpty || decoding.envelope != nil || judge != nil || !acceptedStatuses.acceptsSuccess else {
-            return nil
-        }
-        return ContentCheck(maximumBytes: maximumBodyBytes) { [self] head, bytes in
-            let reader = ContentReader(head: head, bytes: bytes, kept: nil, reading: self)
-            try reader.look()
-            let content = try reader.content()
-            if let judge {
-                try judge(content)
-            } else {
-                try decoding.checkEnvelope(content.data, status: head.status, target: target)
-            }
-        }
     }
 }
 

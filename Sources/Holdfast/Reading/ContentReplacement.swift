@@ -38,7 +38,9 @@ struct ContentReplacement {
     /// Where a value of a type stands, from the top level on.
     private func place(of type: any Decodable.Type) -> ValuePath {
         if type == Data.self { return ValuePath() }
-        guard let envelope = decoding.envelope, !ContentDecoding.isItsOwnJudge(type) else { return decoding.path }
+        // A type that is an envelope itself comes in no other.
+        let isEnvelope = type is any EnvelopedContent.Type && !(type is any ClientsEnvelope.Type)
+        guard let envelope = decoding.envelope, !isEnvelope else { return decoding.path }
         return envelope.model.appending(decoding.path)
     }
 

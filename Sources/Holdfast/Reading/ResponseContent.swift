@@ -55,6 +55,11 @@ public struct ResponseContent: Sendable {
         return try decoding.decode(type, from: data, status: head.status, target: target)
     }
 
+    /// Refuses what is not the client's envelope of a success, where there is one.
+    func checkEnvelope() throws {
+        try decoding.checkEnvelope(data, status: head.status, target: target)
+    }
+
     /// Refuses an envelope that says failure, where this may be one.
     func refuseFailure() throws {
         try decoding.refuseFailure(data, status: head.status, target: target)

@@ -29,7 +29,7 @@ extension OnCache where Value == Data {
     /// The network's value decoded, while the stored one goes to its closure as it is.
     fileprivate func map<Model: Decodable & Sendable>(_ type: Model.Type, at path: ValuePath?) -> EmissionStream<Model>
     {
-        var both = call.interpreting(judgedBy: type.judge) { [interpret = call.interpret] reader in
+        var both = call.interpreting(type) { [interpret = call.interpret] reader in
             (content: try interpret(reader), model: try reader.value(type))
         }
         if let path { both.options.valuePath = path }

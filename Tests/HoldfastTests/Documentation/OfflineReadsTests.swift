@@ -75,6 +75,26 @@ import Testing
         }
     }
 
+    @Test func aPageInPlaceOfAFeedIsNotBelieved() async throws {
+        let banners = Mutex<[String]>([])
+        let showBanner: (String) -> Void = { text in banners.withLock { $0.append(text) } }
+        try await withTestClient(.init(environment: .production)) { test in
+            let client = test.client
+            test.transport.script(
+                GettingStartedTests.url,
+                .ok(GettingStartedTests.content, fields: [.cacheControl: "max-age=60"]),
+                .ok("<html>", fields: [.contentType: "text/html", .cacheControl: "max-age=60"])
+            )
+            _ = try await client.fetch(GetFeed(userID: "harbour"))
+            test.clock.advance(by: .seconds(120))
+            let fresh = try await client.fetch(GetFeed(userID: "harbour"), .networkFirst)
+            if fresh.outcome.detail == .guarded {
+                showBanner("The server sent something else. Last updated \(fresh.age) ago.")
+            }
+            #expect(banners.withLock { $0 } == ["The server sent something else. Last updated 120.0 seconds ago."])
+        }
+    }
+
     @Test func whatIsNoJSONIsRefused() async throws {
         try await withTestClient(.init(environment: .production)) { test in
             test.transport.script(GettingStartedTests.url, .ok("<html>", fields: [.contentType: "text/html"]))

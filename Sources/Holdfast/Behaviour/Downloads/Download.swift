@@ -69,7 +69,11 @@ struct Download<Value: Sendable>: Sendable {
     }
 
     private func ask(for part: ResumablePart?) async throws -> CacheResponse {
-        var request = prepared.request
+        var (request, _) = client.checked(prepared, call)
+        // A file may be long, and is no value: only what a call's validations or envelope say of it
+        // counts.
+        if request.contentCheck?.isForReplacements == true { request.contentCheck = nil }
+        if request.storage != .never { request.goodDataGuard = client.configuration.goodDataGuard }
         adjust(&request, part)
         return try await client.respond(to: request, call, prepared) { adjust(&$0, part) }
     }
