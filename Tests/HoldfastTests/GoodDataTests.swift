@@ -75,6 +75,12 @@ import Testing
             Bad(testDescription: "a page for other languages", content: "<html>", vary: "accept-language"),
         ]
 
+        /// Whether it shows by more than what it would decode to.
+        var isBadAsBytes: Bool {
+            status == .movedPermanently || coding != nil || type?.hasPrefix("text/html") == true
+                || (status == .ok && content.isEmpty)
+        }
+
         func reply(isAnnounced: Bool) -> ScriptedTransport.Reply {
             var fields: HTTPFields = [.cacheControl: "max-age=600"]
             fields[.contentType] = type
@@ -149,6 +155,37 @@ import Testing
                     client.mode = .offline
                     let offline = try? await client.fetch(endpoint)
                     #expect(offline?.value == note, "\(bad.testDescription), announced: \(isAnnounced)")
+                    client.mode = .automatic
+                }
+            }
+        }
+    }
+
+    /// Content that is taken as it is: no decoding tells, but its head and its length may.
+    @Test(arguments: [SingleValueStrategy.standard, .storedFirst, .staleWhileRevalidate, .networkFirst, .networkOnly])
+    func badBytesLeaveWhatWasReadableOffline(strategy: SingleValueStrategy) async throws {
+        try await ScriptedFixture.run { fixture in
+            let client = fixture.client
+            for (index, bad) in Bad.all.enumerated() where bad.isBadAsBytes {
+                for isAnnounced in [true, false] {
+                    let endpoint = fixture.get("/\(index)/\(isAnnounced)")
+                    fixture.script(
+                        endpoint.path,
+                        .ok("good", fields: [.cacheControl: "max-age=60", .contentType: "text/plain"])
+                    )
+                    let good = try await client.fetch(endpoint).value
+                    fixture.clock.advance(by: .seconds(61))
+                    fixture.transport.script(
+                        ScriptedFixture.host + endpoint.path,
+                        repeating: bad.reply(isAnnounced: isAnnounced)
+                    )
+                    _ = try? await client.fetch(endpoint, strategy)
+                    _ = try? await client.fetch(endpoint, as: Data.self, strategy)
+                    _ = await client.startWith(endpoint).collected()
+                    while client.fillCount > 0 { await Task.yield() }
+                    client.mode = .offline
+                    let offline = try? await client.fetch(endpoint)
+                    #expect(offline?.value == good, "\(bad.testDescription), announced: \(isAnnounced)")
                     client.mode = .automatic
                 }
             }

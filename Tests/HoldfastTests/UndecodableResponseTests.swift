@@ -318,6 +318,25 @@ import Testing
         }
     }
 
+    @Test func aHeadOfAPageLeavesWhatIsReadableOffline() async throws {
+        struct Head: Endpoint {
+            typealias Response = NoContent
+            let baseURL = ScriptedFixture.host
+            let path = "/n"
+            let method = HTTPRequest.Method.head
+        }
+        try await run { fixture in
+            fixture.transport.script(
+                ScriptedFixture.host + "/n",
+                method: .head,
+                .ok("", fields: [.contentType: "text/html", .contentLength: "900", .cacheControl: "max-age=600"])
+            )
+            _ = try await fixture.client.fetch(Head(), .networkFirst)
+            fixture.client.mode = .offline
+            #expect(try await fixture.client.fetch(Number()).value == [1])
+        }
+    }
+
     // MARK: Content that is taken as bytes
 
     @Test func aPageInPlaceOfBytesIsNotBelieved() async throws {
