@@ -27,6 +27,15 @@ public struct Timestamp: Sendable, Hashable, Comparable, Codable {
         lhs.milliseconds < rhs.milliseconds
     }
 
+    /// How far ahead of the clock an instant may be that the same clock once gave: 5,000 ms.
+    ///
+    /// So much a clock is set back when it is corrected in passing: a leap second, a step of NTP. What
+    /// lies further ahead was taken while the clock was wrong.
+    public static let clockTolerance: Int64 = 5000
+
+    /// Whether it lies further ahead of the clock than ``clockTolerance``: how long ago it was is not known.
+    package func isAhead(of now: Timestamp) -> Bool { milliseconds(since: now) > Self.clockTolerance }
+
     /// This instant moved by a number of milliseconds, saturating.
     public func adding(milliseconds delta: Int64) -> Timestamp {
         let (sum, overflow) = milliseconds.addingReportingOverflow(delta)

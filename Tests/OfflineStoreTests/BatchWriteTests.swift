@@ -52,14 +52,14 @@ import Testing
         var store = try await openStore(folder.store, clock: clock)
         if let key = values.keys.first { try await store.setObject("before", forKey: key) }
         try await store.setObjects(values, expiry: .after(.seconds(60)))
-        #expect(try await store.objects(String.self, forKeys: Array(values.keys)) == values)
+        #expect(try await store.objects(String.self, forKeys: Array(values.keys)) == Array(values.values))
         #expect(try await store.statistics().objects == values.count)
         try await store.close()
         store = try await openStore(folder.store, clock: clock)
-        #expect(try await store.objects(String.self, forKeys: Array(values.keys)) == values)
+        #expect(try await store.objects(String.self, forKeys: Array(values.keys)) == Array(values.values))
         clock.advance(by: .seconds(61))
-        #expect(try await store.objects(String.self, forKeys: Array(values.keys)).isEmpty)
-        #expect(try await store.storedObjects(String.self, forKeys: Array(values.keys)).count == values.count)
+        #expect(try await store.objects(String.self, forKeys: Array(values.keys)).allSatisfy { $0 == nil })
+        #expect(try await store.storedObjects(String.self, forKeys: Array(values.keys)).allSatisfy { $0 != nil })
         try await store.close()
     }
 
@@ -69,7 +69,7 @@ import Testing
         try await store.setObjects(values)
         try copyFolder(folder.store, to: folder.path + "/copy")
         let copy = try await openStore(folder.path + "/copy", clock: clock)
-        #expect(try await copy.objects(String.self, forKeys: Array(values.keys)) == values)
+        #expect(try await copy.objects(String.self, forKeys: Array(values.keys)) == Array(values.values))
         try await copy.close()
         try await store.close()
     }
@@ -88,7 +88,7 @@ import Testing
         let new = Dictionary(uniqueKeysWithValues: (0..<20).map { ("\($0)", Picky(number: $0)) })
         #expect(await code { try await store.setObjects(new) } == .notEncodable)
         // One transaction would have taken them all.
-        #expect(try await store.objects(Picky.self, forKeys: Array(new.keys)) == old)
+        #expect(try await store.objects(Picky.self, forKeys: Array(old.keys)) == Array(old.values))
         #expect(await code { try await store.setObjects(["x": String(repeating: "x", count: 9_000_000)]) } == .tooLarge)
         try await store.close()
         #expect(await code { try await store.setObjects(old) } == .closed)
@@ -105,7 +105,7 @@ import Testing
         }
         // What came first may have gone.
         let found = try await store.objects(String.self, forKeys: Array(values.keys))
-        #expect(found.allSatisfy { values[$0.key] == $0.value } && !found.isEmpty)
+        #expect(zip(found, values.values).allSatisfy { $0 == nil || $0 == $1 } && found.contains { $0 != nil })
         try await store.close()
     }
 

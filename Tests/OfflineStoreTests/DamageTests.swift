@@ -168,7 +168,7 @@ private final class Writing: Sendable {
             for _ in 0..<3 {
                 group.addTask {
                     while !writing.isDone.load(ordering: .acquiring) {
-                        let _: [String: Int] = try await store.objects(forKeys: ["a", "b"])
+                        let _: [Int?] = try await store.objects(forKeys: ["a", "b"])
                         let _: Int? = try await store.object(forKey: "a")
                         _ = try await store.responses.lookup(key)
                         // The writer needs a thread, too.

@@ -361,7 +361,7 @@ private final class Model: Sendable {
             if slot.kind == .object {
                 if way == 0 {
                     let values = try await store.objects([String].self, forKeys: asked.map(\.name))
-                    found = asked.map { values[$0.name]?.first.map { (Self.number($0), true) } }
+                    found = values.map { $0?.first.map { (Self.number($0), true) } }
                 } else {
                     found = [
                         try await store.object([String].self, forKey: slot.name)?.first.map { (Self.number($0), true) }

@@ -80,7 +80,7 @@ import Testing
         try await store.setObject(1, forKey: "n", expiry: .after(.seconds(60)))
         clock.advance(by: .seconds(-1_000_000_000))
         let stored = try #require(try await store.storedObject(Int.self, forKey: "n"))
-        #expect(stored.age == .zero && !stored.isExpired)
+        #expect(stored.age == .zero && stored.isExpired && stored.staleness == .zero)
         try await store.close()
     }
 

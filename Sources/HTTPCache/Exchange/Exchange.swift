@@ -31,6 +31,7 @@ struct Exchange {
             let seen = engine.fills.endedCount(key)
             let fence = engine.store.invalidationSequence
             let (found, isWhole) = await lookup()
+            if lookups > 0 { machine.advance(to: engine.clock.now()) }
             lookups += 1
             var candidates = request.ignoresStored ? [] : found
             var action = machine.lookedUp(candidates)
@@ -316,7 +317,8 @@ struct Exchange {
         _ head: StoredResponseHead,
         _ outcome: CacheOutcome
     ) -> CacheResponse {
-        let freshness = policy.freshness(of: head, at: now)
+        // It may have come long after this caller did.
+        let freshness = policy.freshness(of: head, at: max(now, head.responseTime))
         var shared = response
         shared.headerFields = policy.servedFields(of: head, age: freshness.age)
         shared.headerFields[.contentLength] = response.headerFields[.contentLength]
@@ -340,6 +342,7 @@ struct Exchange {
         guard let serve = choose(machine) else { return nil }
         if let response = await self.serve(serve) { return response }
         var machine = machine
+        machine.advance(to: engine.clock.now())
         _ = machine.lookedUp(await lookup().found)
         guard let again = choose(machine) else { return nil }
         return await self.serve(again)

@@ -47,7 +47,7 @@ package struct ExchangeMachine: Sendable {
     /// The caller's, bounded by the mode.
     let preference: CacheRequest.Preference
     let mode: OfflineMode
-    private let now: Timestamp
+    private var now: Timestamp
     private let eagerRefresh: Double?
     private var selected: (stored: StoredResponse, reuse: Reuse)?
 
@@ -81,6 +81,10 @@ package struct ExchangeMachine: Sendable {
         default: preference
         }
     }
+
+    /// Notes that time has passed since the exchange began: what is looked up again may have come
+    /// meanwhile, and is not from the future.
+    package mutating func advance(to now: Timestamp) { self.now = max(self.now, now) }
 
     /// The key's stored responses, those of the principal's partition before the shared ones.
     package mutating func lookedUp(_ found: [StoredResponse]) -> Action {

@@ -295,8 +295,8 @@ package struct FillContext: Sendable {
         if options.usesNoVarySearch, !NoVarySearch(fields).isDefault, let tag = key.components.target.searchTag {
             tags.append(tag)
         }
-        for tag in settings?.tags ?? [] where !tags.contains(tag) { tags.append(tag) }
-        for tag in presented.tags where !tags.contains(tag) { tags.append(tag) }
+        for tag in settings?.tags ?? [] where !tags.containsBytes(of: tag) { tags.append(tag) }
+        for tag in presented.tags where !tags.containsBytes(of: tag) { tags.append(tag) }
         return tags
     }
 

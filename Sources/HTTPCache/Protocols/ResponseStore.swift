@@ -101,7 +101,7 @@ public struct InvalidationSequence: Sendable, Hashable, Comparable {
 }
 
 /// What an invalidation is about.
-public enum InvalidationScope: Sendable, Hashable {
+public enum InvalidationScope: Sendable {
     /// Everything stored for a target URI, in all partitions, methods and variants.
     case target(TargetURI)
     /// Everything stored for the target URIs that begin with some octets, in all partitions, methods and variants.
@@ -110,7 +110,8 @@ public enum InvalidationScope: Sendable, Hashable {
     case prefix(TargetPrefix)
     /// One key with all its variants.
     case key(CacheKey)
-    /// Everything stored under a tag (``ResponseDraft/tags``), in all partitions.
+    /// Everything stored under a tag (``ResponseDraft/tags``), in all partitions. Tags are compared by
+    /// their bytes.
     case tag(String)
     /// Every response.
     case all

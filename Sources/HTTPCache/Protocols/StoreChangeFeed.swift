@@ -2,7 +2,7 @@ import HTTPCacheSemantics
 import Synchronization
 
 /// One change to what a store holds.
-public struct StoreChange: Sendable, Hashable {
+public struct StoreChange: Sendable {
     /// What happened.
     public enum Kind: String, Sendable, Hashable {
         /// A response became visible, new or in place of another.
@@ -39,10 +39,24 @@ public struct StoreChange: Sendable, Hashable {
         case (.prefix(let prefix), .key(let key)), (.key(let key), .prefix(let prefix)): prefix.covers(key)
         case (.prefix(let prefix), .target(let target)), (.target(let target), .prefix(let prefix)):
             prefix.covers(target)
-        case (.tag(let tag), .tag(let changed)): tag == changed
-        case (.tag(let tag), .key): tags.contains(tag)
+        case (.tag(let tag), .tag(let changed)): tag.hasSameBytes(as: changed)
+        case (.tag(let tag), .key): tags.containsBytes(of: tag)
         case (.key, .tag), (.target, .tag), (.prefix, .tag), (.tag, .target), (.tag, .prefix): true
         }
+    }
+}
+
+/// Tags are compared by their bytes, as stores compare them.
+extension StoreChange: Hashable {
+    /// Whether both say the same.
+    public static func == (left: Self, right: Self) -> Bool {
+        left.kind == right.kind && left.scope == right.scope && left.tags.haveSameBytes(as: right.tags)
+    }
+
+    /// Adds what equal ones have in common.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(kind)
+        hasher.combine(scope)
     }
 }
 

@@ -15,8 +15,8 @@ public import HTTPTypes
 ///
 /// RFC 9111 §2, RFC 10008 (QUERY)
 public struct CacheKey: Sendable, Hashable {
-    /// Whose stored responses these are.
-    public enum Partition: Sendable, Hashable {
+    /// Whose stored responses these are. Names are compared by their bytes.
+    public enum Partition: Sendable {
         /// Everybody's: requests without credentials, and responses that may be shared.
         case shared
         /// A principal the caller named.
@@ -26,7 +26,9 @@ public struct CacheKey: Sendable, Hashable {
     }
 
     /// The content of a request whose answer depends on it (QUERY; POST where the caller opted in).
-    public struct Content: Sendable, Hashable {
+    ///
+    /// Its texts are compared by their bytes.
+    public struct Content: Sendable {
         /// `Content-Type` as sent; `nil` where the request had none, which is not the same as an empty one.
         public var type: String?
         /// `Content-Encoding` as sent.

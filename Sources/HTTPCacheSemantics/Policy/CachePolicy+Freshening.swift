@@ -96,7 +96,7 @@ extension CachePolicy {
         if fields.contains(.eTag) {
             guard let tag = EntityTag(fields) else {
                 // What is no tag was never sent to be compared: it says something only where it is repeated.
-                return hasSameDate ?? (fields[values: .eTag] == stored.fields[values: .eTag])
+                return hasSameDate ?? fields[values: .eTag].haveSameBytes(as: stored.fields[values: .eTag])
             }
             if !tag.isWeak { return storedTag?.stronglyEquals(tag) ?? false }
             if let storedTag { return storedTag.weaklyEquals(tag) }

@@ -17,6 +17,9 @@ extension CachePolicy {
     /// How old the response is. RFC 9111 §4.2.3
     ///
     /// A clock that was set back never makes an age negative; one that was set forward ages the response. At ``Timestamp/distantFuture`` every response is as old as can be said.
+    /// So is one whose time of receipt lies ahead of the clock by more than
+    /// ``Timestamp/clockTolerance``: it came while the clock was wrong, and its age is unknown. Only
+    /// what the caller lets expire never is of no age then.
     public func currentAge(of stored: StoredResponseHead, at now: Timestamp) -> CurrentAge {
         age(of: stored, read(stored), at: now)
     }
@@ -28,7 +31,8 @@ extension CachePolicy {
 
     /// The instant from which the stored response is stale (`distantFuture` when never); what a store indexes.
     ///
-    /// Time alone: `no-cache` and an invalidation, which ask for validation sooner, do not change it.
+    /// Time alone: `no-cache` and an invalidation, which ask for validation sooner, do not change it. It
+    /// holds for a clock that is not set back behind the time of receipt: see ``currentAge(of:at:)``.
     public func freshUntil(_ stored: StoredResponseHead) -> Timestamp {
         if let explicitExpiry = stored.explicitExpiry { return explicitExpiry }
         let fields = read(stored)
@@ -130,7 +134,9 @@ extension CachePolicy {
         let correctedInitialAge = max(apparentAge, correctedAgeValue)
         // Behind the last instant there is none at which something could expire. So at that instant nothing is
         // fresh any more, which is what an index of `freshUntil` says of it.
-        let residentTime = now < .distantFuture ? max(0, now.milliseconds(since: stored.responseTime)) : .max
+        let isUnknown = stored.responseTime.isAhead(of: now) && stored.explicitExpiry != .distantFuture
+        let residentTime =
+            now < .distantFuture && !isUnknown ? max(0, now.milliseconds(since: stored.responseTime)) : .max
         return CurrentAge(
             apparentAge: apparentAge,
             responseDelay: responseDelay,

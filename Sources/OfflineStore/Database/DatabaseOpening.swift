@@ -26,6 +26,8 @@ enum DatabaseOpening {
         var schemaVersion: Int32 = 0
         /// Whether any entry carries a tag.
         var hasTags = false
+        /// The latest time of storing among the entries that were stored last.
+        var latestStored = Int64.min
     }
 
     /// How long the writer waits for those who hold a lock.
@@ -215,7 +217,10 @@ enum DatabaseOpening {
             objectRemoved: statement.integer(8),
             recency: recency,
             schemaVersion: Int32(truncatingIfNeeded: version),
-            hasTags: hasTags
+            hasTags: hasTags,
+            latestStored: try connection.integer(
+                "SELECT max(stored_at) FROM (SELECT stored_at FROM entry ORDER BY id DESC LIMIT 256)"
+            ) ?? .min
         )
     }
 }

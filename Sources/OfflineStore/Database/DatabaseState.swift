@@ -66,6 +66,8 @@ final class DatabaseState: Sendable {
     static let causeSchemaVersion: Int32 = 4
 
     private let latest = Atomic<Int64>(0)
+    /// The furthest instant that is known of: no entry is stored later, as far as this process knows.
+    private let furthest: Atomic<Int64>
     private let nextID: Atomic<Int64>
     /// Whether any entry may carry a tag.
     let usesTags: Atomic<Bool>
@@ -85,6 +87,7 @@ final class DatabaseState: Sendable {
         self.sipHash = sipHash
         self.seam = seam
         nextID = Atomic(row.nextID)
+        furthest = Atomic(row.latestStored)
         usesTags = Atomic(row.hasTags)
         filter = isWriter ? KeyFilter(octets: limits.filter) : nil
         ring = InvalidationRing(last: row.sequence)
@@ -109,7 +112,8 @@ final class DatabaseState: Sendable {
         Int64(bitPattern: seam?(octets) ?? sipHash.hash(octets, domain: domain.rawValue))
     }
 
-    /// Things in the order in which the index of keys has them: one transaction of some then changes few of its pages, and not nearly all.
+    /// Things in the order in which the index of keys has them, those of one key as they came: one transaction of some then changes few
+    /// of its pages, and not nearly all.
     func inIndexOrder<Item>(
         _ items: some Collection<Item>,
         _ domain: Domain,
@@ -117,7 +121,7 @@ final class DatabaseState: Sendable {
     ) -> [Item] {
         let items = Array(items)
         var places = items.indices.map { (hash: hash(key(items[$0]), domain), index: $0) }
-        places.sort { $0.hash < $1.hash }
+        places.sort { ($0.hash, $0.index) < ($1.hash, $1.index) }
         return places.map { items[$0.index] }
     }
 
@@ -126,5 +130,18 @@ final class DatabaseState: Sendable {
 
     func observe(_ instant: Timestamp) {
         latest.store(instant.milliseconds, ordering: .relaxed)
+        if instant.milliseconds > furthest.load(ordering: .relaxed) {
+            furthest.max(instant.milliseconds, ordering: .relaxed)
+        }
+    }
+
+    /// The instant after which nothing can have been stored while the clock was right; `nil` where
+    /// no entry is known that was stored later, so that no row need be asked for it.
+    ///
+    /// Entries that were only freshened while the clock was ahead are not known here: their rows do not
+    /// say when. Lookups decode the head, which does.
+    func horizon(at now: Timestamp) -> Int64? {
+        let horizon = now.adding(milliseconds: Timestamp.clockTolerance).milliseconds
+        return furthest.load(ordering: .relaxed) > horizon ? horizon : nil
     }
 }

@@ -1,4 +1,5 @@
 import GRDBSQLite
+import HTTPCacheSemantics
 import Logging
 import Synchronization
 
@@ -229,18 +230,29 @@ extension StoreWriter {
         var used: [(id: Int64, recency: Int64)] = []
     }
 
+    /// Those of the last to expire that were stored ahead of the clock and cannot be used offline.
+    private static let storedAhead = """
+        WHERE stored_at > ?1 AND id IN (
+            SELECT id FROM entry INDEXED BY entry_by_expiry
+            WHERE is_usable_stale = 0 AND is_pinned = 0 AND expires_at < \(Int64.max) ORDER BY expires_at DESC LIMIT 1024
+        )
+        """
+
     /// As many as come to some octets or as one transaction takes.
     private func firstInLine(worth excess: Int64, areLeased: Bool, _ connection: Connection) throws -> Line {
         var line = Line()
         var freed: Int64 = 0
         var rows = 0
-        func take(_ condition: String, byRecency: Bool) throws {
+        var ahead: Set<Int64> = []
+        func take(_ condition: String, byRecency: Bool, horizon: Int64? = nil) throws {
             let statement = try connection.prepare("SELECT \(EvictionVictim.columns) FROM entry \(condition)")
             defer { statement.reset() }
+            if let horizon { statement.bind(1, horizon) }
             // Without a limit in the statement: it is stepped as far as needed, past what cannot go.
             while freed < excess, rows < database.limits.batch, try statement.step() {
                 let victim = EvictionVictim(statement)
                 if database.leases.isLeased(victim.place.bodyID) != areLeased { continue }
+                if horizon == nil, ahead.contains(victim.place.id) { continue }
                 // What the disk calls old may have been used a moment ago.
                 if byRecency, let recency = database.recency.take(victim.place.id) {
                     line.used.append((victim.place.id, recency))
@@ -249,6 +261,7 @@ extension StoreWriter {
                     rows += try rowsRemoved(with: victim, connection)
                     line.victims.append(victim)
                     freed += victim.size
+                    if horizon != nil { ahead.insert(victim.place.id) }
                 }
             }
         }
@@ -256,6 +269,10 @@ extension StoreWriter {
         case .leastRecentlyUsed:
             try take("INDEXED BY entry_by_recency WHERE is_pinned = 0 ORDER BY recency", byRecency: true)
         case .keepingOfflineCopies:
+            // What was stored while the clock was ahead would be last in this order, and is of no use.
+            if let horizon = database.horizon(at: Timestamp(milliseconds: database.latestInstant)) {
+                try take(Self.storedAhead, byRecency: false, horizon: horizon)
+            }
             try take(
                 "INDEXED BY entry_by_expiry WHERE is_usable_stale = 0 AND is_pinned = 0 ORDER BY expires_at",
                 byRecency: false

@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 import Logging
 
 /// Quotas: after the transaction in which a tag came to more than its quota, the least recently used of its carriers go.
@@ -75,7 +76,7 @@ extension StoreWriter {
     private func look(_ round: inout QuotaWork.Round, _ connection: Connection) throws {
         let statement = try connection.prepare(
             """
-            SELECT id, recency, size, is_usable_stale, expires_at, is_pinned
+            SELECT id, recency, size, is_usable_stale, expires_at, is_pinned, stored_at
             FROM entry_tag t CROSS JOIN entry ON entry.id = t.entry_id
             WHERE t.tag_id = ?1 AND t.entry_id > ?2 ORDER BY t.entry_id LIMIT ?3
             """
@@ -84,6 +85,8 @@ extension StoreWriter {
         statement.bind(1, round.tagID)
         statement.bind(2, round.cursor)
         statement.bind(3, Self.examinedCount)
+        // What was stored while the clock was ahead says nothing of when it expires.
+        let horizon = database.horizon(at: Timestamp(milliseconds: database.latestInstant)) ?? .max
         var count: Int64 = 0
         while try statement.step() {
             count += 1
@@ -93,7 +96,7 @@ extension StoreWriter {
             let rank = EvictionRank(
                 database.limits.evictionOrder,
                 isUsableStale: statement.flag(3),
-                expiresAt: statement.integer(4),
+                expiresAt: statement.integer(6) > horizon ? .min : statement.integer(4),
                 recency: isInUse ? recency + Self.inUse : recency
             )
             round.candidates.add(

@@ -15,14 +15,16 @@ extension CacheManager {
     /// ```
     ///
     /// - Parameters:
-    ///   - values: by their keys: 1 to 4,096 octets of UTF-8 each. One that is empty or too long fails the call before anything is stored.
+    ///   - values: keys of 1 to 4,096 bytes of UTF-8 with their values: a dictionary, or a list of
+    ///     pairs where keys differ in their bytes alone. Of a key that is given twice the last value is
+    ///     stored. One that is empty or too long fails the call before anything is stored.
     ///   - expiry: of each, see ``setObject(_:forKey:expiry:coder:)``.
     ///   - coder: the configuration's unless told otherwise. Read with the same.
     /// - Throws: ``StoreError``: `notEncodable`, `tooLarge`, `invalidKey`, `readOnly`, `closed`, `busy`, `full`, `io`. What was not stored is as it was; each key
     ///   holds its old value or its new one.
     @concurrent
     public func setObjects<Value: Encodable & Sendable>(
-        _ values: [String: Value],
+        _ values: some Collection<(key: String, value: Value)>,
         expiry: Expiry = .never,
         coder: (any ObjectCoder)? = nil
     ) async throws {
@@ -31,7 +33,10 @@ extension CacheManager {
         guard let writer = database.writer else { throw core.readOnlyError }
         let encoding = Encoding(Value.self, coder ?? self.coder)
         let named = try values.map { (key: $0.key, name: try Self.octets(ofKey: $0.key), value: $0.value) }
-        let ordered = database.state.inIndexOrder(named, .objectKey) { $0.name }
+        let sorted = database.state.inIndexOrder(named, .objectKey) { $0.name }
+        // Of a key that is given twice the last one, which the order puts behind the others.
+        let ordered = sorted.indices.lazy.filter { $0 + 1 == sorted.count || sorted[$0].name != sorted[$0 + 1].name }
+            .map { sorted[$0] }
         try await core.write(ordered, to: database, through: writer) { item in
             let (key, name, value) = item
             let entry = try entry(value, key: key, name: name, at: now, expiry, encoding, database.state)

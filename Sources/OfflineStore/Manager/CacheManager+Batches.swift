@@ -6,33 +6,35 @@ public import HTTPCacheSemantics
 /// Objects of more than 1 MiB, and bodies that are not kept in memory (see ``Configuration/maximumResidentBody``), are read one after the other
 /// behind it.
 extension CacheManager {
-    /// The live values of some keys; a key that has none, an expired one, or one that does not decode as this type is not in the result.
+    /// The live values of some keys, in the order of the keys.
     ///
-    /// A key that is empty or too long fails the whole call.
+    /// `nil` stands for a key that has no value, an expired one, or one that does not decode as this
+    /// type. A key that is empty or too long fails the whole call. The result is no dictionary: keys
+    /// are told apart by their bytes, and Swift's texts are not.
     ///
     /// ```swift
-    /// let feeds: [String: Feed] = try await store.objects(forKeys: names)
-    /// let missing = names.filter { feeds[$0] == nil }
+    /// let feeds: [Feed?] = try await store.objects(forKeys: names)
+    /// let missing = zip(names, feeds).filter { $0.1 == nil }.map(\.0)
     /// ```
     ///
+    /// - Returns: as many as there are keys; a key that is given twice has its value twice.
     /// - Throws: ``StoreError``: `invalidKey`, `closed`, `damaged`, `io`.
     @concurrent
     public func objects<Value: Decodable & Sendable>(
         _ type: Value.Type = Value.self,
         forKeys keys: [String],
         coder: (any ObjectCoder)? = nil
-    ) async throws -> [String: Value] {
+    ) async throws -> [Value?] {
         let now = now()
-        var values: [String: Value] = [:]
-        values.reserveCapacity(keys.count)
-        for (key, object) in zip(keys, try await objects(forKeys: keys.map(Self.octets))) {
-            guard let object, !object.isExpired(at: now) else { continue }
-            values[key] = decode(type, object, key: key, coder: coder)
+        let objects = try await objects(forKeys: keys.map(Self.octets))
+        return zip(keys, objects).map { key, object in
+            guard let object, !object.isExpired(at: now) else { return nil }
+            return decode(type, object, key: key, coder: coder)
         }
-        return values
     }
 
-    /// The values of some keys whatever their age, with their times; a key that has none is not in the result.
+    /// The values of some keys whatever their age, with their times, in the order of the keys; `nil`
+    /// for a key that has none.
     ///
     /// - Throws: ``StoreError``: `invalidKey`, `closed`, `damaged`, `io`.
     @concurrent
@@ -40,15 +42,13 @@ extension CacheManager {
         _ type: Value.Type = Value.self,
         forKeys keys: [String],
         coder: (any ObjectCoder)? = nil
-    ) async throws -> [String: StoredObject<Value>] {
+    ) async throws -> [StoredObject<Value>?] {
         let now = now()
-        var values: [String: StoredObject<Value>] = [:]
-        values.reserveCapacity(keys.count)
-        for (key, object) in zip(keys, try await objects(forKeys: keys.map(Self.octets))) {
-            guard let object, let value = decode(type, object, key: key, coder: coder) else { continue }
-            values[key] = object.stored(value, at: now)
+        let objects = try await objects(forKeys: keys.map(Self.octets))
+        return zip(keys, objects).map { key, object in
+            guard let object, let value = decode(type, object, key: key, coder: coder) else { return nil }
+            return object.stored(value, at: now)
         }
-        return values
     }
 
     /// The live responses of some keys; a key that has none is not in the result. Bodies are in memory, all of them.

@@ -66,10 +66,14 @@ extension CacheManager {
     private static let removalCount = 256
     private static let scanCount: Int64 = 10_000
 
-    /// The condition on one entry, with the index that covers it; floors are bound because they live in one row elsewhere.
-    static let expiredCondition =
+    /// The condition on one entry; floors are bound because they live in one row elsewhere.
+    ///
+    /// - Parameter isClockBehind: also asks for what was stored while the clock was ahead, which the index does not cover.
+    static func expiredCondition(isClockBehind: Bool) -> String {
         "is_usable_stale <= ?1 AND is_pinned = 0 AND (expires_at <= ?2 OR is_invalidated = 1 "
-        + "OR (kind = 0 AND sequence < ?3) OR (kind = 1 AND sequence < ?4))"
+            + "OR (kind = 0 AND sequence < ?3) OR (kind = 1 AND sequence < ?4)"
+            + (isClockBehind ? " OR (expires_at < \(Int64.max) AND stored_at > ?6))" : ")")
+    }
 
     private static func expired(
         _ connection: Connection,
@@ -77,11 +81,13 @@ extension CacheManager {
         at now: Timestamp,
         includingOfflineUsable: Bool
     ) throws -> [Int64] {
+        let horizon = state.horizon(at: now)
+        let condition = expiredCondition(isClockBehind: horizon != nil)
         let statement = try connection.prepare(
-            "SELECT id FROM entry INDEXED BY entry_by_expiry WHERE \(expiredCondition) LIMIT ?5"
+            "SELECT id FROM entry INDEXED BY entry_by_expiry WHERE \(condition) LIMIT ?5"
         )
         defer { statement.reset() }
-        state.bindExpiry(to: statement, at: now, includingOfflineUsable: includingOfflineUsable)
+        state.bindExpiry(to: statement, at: now, horizon, includingOfflineUsable: includingOfflineUsable)
         statement.bind(5, scanCount)
         var ids: [Int64] = []
         while try statement.step() { ids.append(statement.integer(0)) }
@@ -90,11 +96,17 @@ extension CacheManager {
 }
 
 extension DatabaseState {
-    fileprivate func bindExpiry(to statement: SQLStatement, at now: Timestamp, includingOfflineUsable: Bool) {
+    fileprivate func bindExpiry(
+        to statement: SQLStatement,
+        at now: Timestamp,
+        _ horizon: Int64?,
+        includingOfflineUsable: Bool
+    ) {
         statement.bind(1, includingOfflineUsable)
         statement.bind(2, now.milliseconds)
         statement.bind(3, responseFloor.load(ordering: .acquiring))
         statement.bind(4, objectFloor.load(ordering: .acquiring))
+        if let horizon { statement.bind(6, horizon) }
     }
 }
 
@@ -106,14 +118,15 @@ extension WriteContext {
         includingOfflineUsable: Bool
     ) throws -> RemovalSummary {
         var summary = RemovalSummary()
+        let horizon = state.horizon(at: now)
         let statement = try connection.prepare(
             """
             SELECT id, body_id, body_length, kind, size, sequence, \(PendingInvalidation.state)
-            FROM entry WHERE \(CacheManager.expiredCondition) AND id = ?5
+            FROM entry WHERE \(CacheManager.expiredCondition(isClockBehind: horizon != nil)) AND id = ?5
             """
         )
         for id in ids {
-            state.bindExpiry(to: statement, at: now, includingOfflineUsable: includingOfflineUsable)
+            state.bindExpiry(to: statement, at: now, horizon, includingOfflineUsable: includingOfflineUsable)
             statement.bind(5, id)
             guard try statement.step() else {
                 statement.reset()

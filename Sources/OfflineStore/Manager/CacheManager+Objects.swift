@@ -17,7 +17,9 @@ extension CacheManager {
     ///   - value: anything the coder encodes.
     ///   - key: 1 to 4,096 octets of UTF-8, compared octet by octet.
     ///   - expiry: from when on ``object(_:forKey:coder:)`` no longer returns it; it stays readable through
-    ///     ``storedObject(_:forKey:coder:)`` until it is removed or its room is needed.
+    ///     ``storedObject(_:forKey:coder:)`` until it is removed or its room is needed. A value that was
+    ///     stored while the clock was ahead is expired when the clock has been set right, unless it
+    ///     never expires.
     ///   - coder: the configuration's unless told otherwise. Read with the same.
     /// - Throws: ``StoreError``: `notEncodable`, `tooLarge`, `invalidKey`, `readOnly`, `closed`, `busy`, `full`, `io`. What the key held before is still
     ///   there.
@@ -315,7 +317,7 @@ extension CacheManager {
 }
 
 extension ResidentObject {
-    func isExpired(at now: Timestamp) -> Bool { isDistrusted || expiresAt <= now }
+    func isExpired(at now: Timestamp) -> Bool { isDistrusted || expiresAt.isOver(at: now, storedAt: storedAt) }
 
     /// Its value with its times.
     func stored<Value>(_ value: Value, at now: Timestamp) -> StoredObject<Value> {

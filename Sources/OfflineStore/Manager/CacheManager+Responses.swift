@@ -166,7 +166,9 @@ extension StoredResponse {
     var freshUntil: Timestamp { content?.freshUntil ?? .distantFuture }
 
     /// Neither expired nor invalidated.
-    func isLive(at now: Timestamp) -> Bool { !head.isInvalidated && freshUntil > now }
+    func isLive(at now: Timestamp) -> Bool {
+        !head.isInvalidated && !freshUntil.isOver(at: now, storedAt: head.responseTime)
+    }
 }
 
 /// A response of the caller's that is about to be stored.

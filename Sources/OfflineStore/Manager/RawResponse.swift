@@ -41,9 +41,9 @@ public struct StoredRawResponse: Sendable, Hashable {
     public var expiresAt: Timestamp?
     /// Whether it was invalidated and kept for offline use.
     public var isInvalidated: Bool
-    /// Whether it is no longer live: expired or invalidated.
+    /// Whether it is no longer live: expired, invalidated, or received while the clock was ahead.
     public var isExpired: Bool
-    /// How long ago it expired, as of the call that read it; zero while it is live.
+    /// How long ago it expired, as of the call that read it; zero while it is live, and when the clock was turned back.
     public var staleness: Duration
     /// How long ago it was stored, as of the call that read it; zero when the clock was turned back.
     public var age: Duration

@@ -12,8 +12,8 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
         case object
     }
 
-    /// The key it is stored under.
-    public enum Key: Sendable, Hashable {
+    /// The key it is stored under. Objects' keys are compared by their bytes.
+    public enum Key: Sendable {
         /// A response's key. It may hold secrets in its query: show ``StoreEntry/redactedURI`` instead.
         case response(CacheKey)
         /// An object's key.
@@ -56,6 +56,8 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
     public let storedAt: Timestamp
     /// The first instant at which it is stale, or no longer live; `nil` when never.
     public let expiresAt: Timestamp?
+    /// When it was stored, or renewed since: what its expiry counts from.
+    private let receivedAt: Timestamp
     /// Whether it may be used, stale, when the origin cannot be reached.
     ///
     /// Always for objects.
@@ -76,8 +78,10 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
     public let isDamaged: Bool
 
     /// Whether it is stale, or no longer live, at an instant.
+    ///
+    /// So is what was stored while the clock was ahead of that instant, unless it never expires.
     public func isExpired(at now: Timestamp) -> Bool {
-        isInvalidated || expiresAt.map { $0 <= now } ?? false
+        isInvalidated || expiresAt.map { $0.isOver(at: now, storedAt: receivedAt) } ?? false
     }
 
     init(_ record: EntryRecord) {
@@ -95,6 +99,7 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
             let cacheKey = CacheKey(bytes: record.key)
             let components = cacheKey?.components
             let response = record.response
+            receivedAt = response?.head.responseTime ?? record.storedAt
             key = cacheKey.map(Key.response)
             method = components?.method
             redactedURI = components?.target.redacted
@@ -113,6 +118,7 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
         case .object:
             kind = .object
             let head = record.objectHead
+            receivedAt = record.storedAt
             key = String(validating: record.key, as: UTF8.self).map(Key.object)
             method = nil
             redactedURI = nil
@@ -140,5 +146,24 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
         let last = first | (shift == 0 ? 0 : (1 << shift) - 1)
         // The first digit fixes the sign, so the order of the signed numbers is that of the unsigned ones here.
         return Int64(bitPattern: first)...Int64(bitPattern: last)
+    }
+}
+
+extension StoreEntry.Key: Hashable {
+    /// Whether both are the same key.
+    public static func == (left: Self, right: Self) -> Bool {
+        switch (left, right) {
+        case (.response(let one), .response(let another)): one == another
+        case (.object(let one), .object(let another)): one.hasSameBytes(as: another)
+        case (.response, _), (.object, _): false
+        }
+    }
+
+    /// Adds what equal ones have in common.
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .response(let key): hasher.combine(key)
+        case .object(let key): hasher.combine(bytesOf: key)
+        }
     }
 }

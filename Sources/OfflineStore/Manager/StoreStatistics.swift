@@ -17,7 +17,7 @@ public struct StoreStatistics: Sendable, Hashable {
     public var objects = 0
     /// Octets of bodies, heads and keys, and of their rows, about.
     public var storedBytes: Int64 = 0
-    /// Entries that are stale, or no longer live; invalidated ones count too.
+    /// Entries that are stale, or no longer live; invalidated ones count too, and what was stored while the clock was ahead.
     public var expired = 0
     /// Entries that expired but may be used when the network is away.
     public var usableStale = 0
@@ -66,8 +66,8 @@ public struct StoreStatistics: Sendable, Hashable {
 extension CacheManager {
     /// The store in numbers, as of now.
     ///
-    /// Counting goes through an index and reads neither heads nor bodies; while an invalidation by tag or prefix is being applied
-    /// it reads keys.
+    /// Counting goes through an index and reads neither heads nor bodies; while an invalidation by tag or prefix is being applied, or
+    /// entries were stored while the clock was ahead, it reads rows.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -108,6 +108,11 @@ extension StoreStatistics {
         let pending = try connection.prepare("SELECT \(PendingInvalidation.hasSome(state))")
         defer { pending.reset() }
         let hasPending = try pending.step() && pending.flag(0)
+        let horizon = state.horizon(at: now)
+        let end =
+            horizon == nil
+            ? "expires_at"
+            : "CASE WHEN expires_at < \(Int64.max) AND stored_at > ?6 THEN ?1 ELSE expires_at END AS expires_at"
         let statement = try connection.prepare(
             """
             SELECT kind, count(*), sum(size), sum(is_pinned), sum(is_marked), sum(is_marked OR expires_at <= ?1),
@@ -116,7 +121,7 @@ extension StoreStatistics {
                 SELECT kind, size, is_pinned, is_usable_stale, expires_at, is_invalidated = 1 OR state > 0
                     OR sequence < CASE kind WHEN 0 THEN ?2 ELSE ?3 END AS is_marked
                 FROM (
-                    SELECT kind, size, is_pinned, is_usable_stale, expires_at, is_invalidated, sequence,
+                    SELECT kind, size, is_pinned, is_usable_stale, \(end), is_invalidated, sequence,
                         \(hasPending ? PendingInvalidation.state(state) : "0") AS state
                     FROM entry \(hasPending ? "" : "INDEXED BY entry_by_expiry")
                     WHERE sequence >= CASE kind WHEN 0 THEN ?4 ELSE ?5 END
@@ -131,6 +136,7 @@ extension StoreStatistics {
         statement.bind(3, state.objectFloor.load(ordering: .acquiring))
         statement.bind(4, state.removalFloor(.response))
         statement.bind(5, state.removalFloor(.object))
+        if let horizon { statement.bind(6, horizon) }
         while try statement.step() {
             let count = Int(statement.integer(1))
             if statement.integer(0) == EntryKind.response.rawValue { responses = count } else { objects = count }

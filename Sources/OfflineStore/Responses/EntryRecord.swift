@@ -125,11 +125,6 @@ struct EntryRecord: Sendable {
         guard kind == .object else { return nil }
         return head.withUnsafeBytes { ObjectHeadCodec.decode($0, binding: binding) }
     }
-
-    /// Whether it is no longer live.
-    func isExpired(at now: Timestamp) -> Bool {
-        invalidation != nil || expiresAt <= now
-    }
 }
 
 extension InvalidationCause {

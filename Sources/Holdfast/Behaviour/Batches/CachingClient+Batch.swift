@@ -47,7 +47,7 @@ extension CachingClient {
     ) async -> [ID: StoredObject<Value>] {
         do {
             let objects = try await store.storedObjects(Value.self, forKeys: ids.map(batch.key))
-            return ids.reduce(into: [:]) { $0[$1] = objects[batch.key($1)] }
+            return zip(ids, objects).reduce(into: [:]) { $0[$1.0] = $1.1 }
         } catch {
             logger.warning("Store failed", metadata: ["store.operation": "objects", "error": "\(error)"])
             return [:]
@@ -70,9 +70,8 @@ extension CachingClient {
         let asked = Set(ids)
         // What nobody asked for is not known to be meant for its key.
         let values = try await batch.ask(ids, self).filter { asked.contains($0.key) }
-        let named = Dictionary(values.map { (batch.key($0.key), $0.value) }) { $1 }
         do {
-            try await store.setObjects(named, expiry: batch.expiry)
+            try await store.setObjects(values.map { (key: batch.key($0.key), value: $0.value) }, expiry: batch.expiry)
         } catch {
             try Task.checkCancellation()
             logger.warning("Store failed", metadata: ["store.operation": "setObjects", "error": "\(error)"])

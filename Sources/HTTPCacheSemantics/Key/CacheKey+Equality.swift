@@ -1,0 +1,33 @@
+/// Equal exactly when a key made of them has the same bytes.
+extension CacheKey.Partition: Hashable {
+    /// Whether both are the same stored responses'.
+    public static func == (left: Self, right: Self) -> Bool {
+        switch (left, right) {
+        case (.shared, .shared): true
+        case (.principal(let one), .principal(let another)): one.hasSameBytes(as: another)
+        case (.credentials(let one), .credentials(let another)): one == another
+        case (.shared, _), (.principal, _), (.credentials, _): false
+        }
+    }
+
+    /// Adds what equal ones have in common.
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .shared: hasher.combine(0)
+        case .principal(let name): hasher.combine(bytesOf: name)
+        case .credentials(let digest): hasher.combine(digest)
+        }
+    }
+}
+
+/// Equal exactly when a key made of them has the same bytes.
+extension CacheKey.Content: Hashable {
+    /// Whether both are the same content.
+    public static func == (left: Self, right: Self) -> Bool {
+        left.sha256 == right.sha256 && left.type.hasSameBytes(as: right.type)
+            && left.coding.hasSameBytes(as: right.coding)
+    }
+
+    /// Adds what equal ones have in common.
+    public func hash(into hasher: inout Hasher) { hasher.combine(sha256) }
+}
