@@ -44,6 +44,9 @@ enum DatabaseOpening {
             try persistLog(database)
             try PendingInvalidation.addFunction(to: database)
             let connection = Connection(database)
+            // Without it SQLite takes no room on the disk beforehand.
+            var step = Int32(StoreLimits.pageSize)
+            sqlite3_file_control(connection.pointer, "main", SQLITE_FCNTL_CHUNK_SIZE, &step)
             // SQLite opens a file to read it when it cannot be opened to write it, for want of a descriptor too, and for as long as it is open.
             if let pointer = connection.pointer, sqlite3_db_readonly(pointer, "main") != 0 {
                 throw SQLiteFailure(code: SQLITE_CANTOPEN, message: "it could be opened for reading alone")

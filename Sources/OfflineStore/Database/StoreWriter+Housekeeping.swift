@@ -40,7 +40,10 @@ extension StoreWriter {
             if hasQuotaWork { try enforceQuotas(connection) }
             // Free pages are kept for what comes next, unless they are many or the file is too long.
             let isTooLong = usage.total + usage.free > database.limits.budget && usage.free > 0
-            if !memory.isEvicting, isTooLong || usage.free > max(256 * StoreLimits.pageSize, usage.live / 8) {
+            noteWhetherDiskIsShort(usage)
+            // On a disk that is short of room others would take what the next ones need.
+            let kept = max(256 * StoreLimits.pageSize, usage.live / (memory.isDiskShort ? 2 : 8))
+            if !memory.isEvicting, isTooLong || usage.free > kept {
                 memory.wantsVacuum = true
             }
             // What is about to be removed is not moved first.
@@ -121,13 +124,15 @@ extension StoreWriter {
     }
 
     /// Removes some chunks of bodies that no entry names and nobody reads.
-    func sweep(_ connection: Connection) throws {
+    ///
+    /// - Parameter divisor: takes so much less in one step.
+    func sweep(_ connection: Connection, divisor: Int64 = 1) throws {
         let context = WriteContext(connection: connection, state: database, memory: memory)
         var cursor = memory.sweepCursor
         var isDone = false
         do {
             try transaction(connection) {
-                var room = Self.sweepCount
+                var room = max(1, Self.sweepCount / divisor)
                 while room > 0 {
                     guard
                         let bodyID = try connection.integer(
@@ -182,10 +187,24 @@ extension StoreWriter {
 
     /// Copies the log into the database; truncating, it leaves no log at all where no reader holds it.
     ///
-    /// - Parameter isPatient: waits a moment for readers that are just reading.
-    func checkpoint(_ connection: Connection, truncating: Bool, isPatient: Bool = true) throws {
+    /// A truncated log keeps a little of its room on the disk, but for the last time. On a disk that is short of room it keeps all.
+    ///
+    /// - Parameters:
+    ///   - isPatient: waits a moment for readers that are just reading.
+    ///   - isLast: nothing is written after it.
+    /// - Returns: whether nothing is left in the log's file.
+    @discardableResult
+    func checkpoint(
+        _ connection: Connection,
+        truncating: Bool,
+        isPatient: Bool = true,
+        isLast: Bool = false
+    ) throws -> Bool {
         memory.wantsCheckpoint = false
-        guard let pointer = connection.pointer else { return }
+        guard let pointer = connection.pointer else { return false }
+        let isKept = memory.isDiskShort && !isLast && !database.limits.securelyDeletes
+        let truncating =
+            try truncating && (!isKept || (FileStatus(path: path + "-wal")?.size ?? 0) > database.limits.log)
         if !isPatient { sqlite3_busy_timeout(pointer, 0) }
         defer { if !isPatient { sqlite3_busy_timeout(pointer, DatabaseOpening.busyMilliseconds) } }
         var frames: Int32 = 0
@@ -194,12 +213,17 @@ extension StoreWriter {
         let code = readers.withoutKeptSnapshots { _ in
             sqlite3_wal_checkpoint_v2(pointer, "main", mode, &frames, &copied)
         }
+        // The file ends with the last page now.
+        memory.reservedLength = 0
         switch code & 0xff {
         case SQLITE_OK:
+            if truncating, !isLast { reserveLog(connection) }
             // What a reader held back is copied after more has been written, not at once again.
             memory.pagesSinceCheckpoint = frames == copied ? 0 : database.limits.checkpoint / StoreLimits.pageSize / 2
+            return truncating
         case SQLITE_BUSY, SQLITE_LOCKED:
             memory.pagesSinceCheckpoint = database.limits.checkpoint / StoreLimits.pageSize / 2
+            return false
         default:
             throw SQLiteFailure(code: code, connection: pointer)
         }

@@ -11,6 +11,7 @@ extension StoreWriter {
         do {
             try connection.run("BEGIN IMMEDIATE")
             try body()
+            try reserveFile(connection)
             try connection.run("COMMIT")
         } catch {
             if connection.isInTransaction { try? connection.run("ROLLBACK") }

@@ -6,8 +6,11 @@ import Synchronization
 /// of it that it is stored. RFC 9211 §2.5
 extension StoreWriter {
     /// Whether a response that comes is to be stored now.
-    func admits(at now: Timestamp) -> Bool {
+    ///
+    /// - Parameter length: bytes of its body, where they are known.
+    func admits(_ length: Int64?, at now: Timestamp) -> Bool {
         guard hasTrouble.load(ordering: .relaxed) else { return true }
+        if let length, canMakeRoomOnDisk(for: length) { return true }
         let free = FileSystemStatus(path: path)?.free
         switch trouble.withLock({ $0.admit(free: free, at: now) }) {
         case .accept: return true
@@ -39,6 +42,7 @@ extension StoreWriter {
             return trouble.isOver
         }
         guard isOver, hasTrouble.exchange(false, ordering: .relaxed) else { return }
+        memory.yieldsToFullDisk = true
         logger.notice("the disk takes what is written again", metadata: ["store.path": "\(path)"])
     }
 

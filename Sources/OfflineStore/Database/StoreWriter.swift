@@ -39,6 +39,8 @@ final class StoreWriter: Sendable {
     let trouble = Mutex(WritingTrouble())
     /// Whether there is any, so that nobody takes the lock while there is none.
     let hasTrouble = Atomic(false)
+    /// Bytes that eviction makes room for on a full disk.
+    let roomByEviction = Atomic<Int64>(0)
     /// Kept here, after the connection, so that a store that is dropped without being closed lets go of its folder last.
     private let lock: FolderLock?
 
@@ -216,7 +218,9 @@ final class StoreWriter: Sendable {
     }
 
     /// One transaction for all, and no caller goes on before the commit.
-    private func run(_ batch: [WriteJob], _ connection: Connection) {
+    ///
+    /// - Parameter attempts: how often the disk did not take it, and room was made for it.
+    private func run(_ batch: [WriteJob], _ connection: Connection, attempts: Int = 0) {
         let bytes = batch.reduce(0) { $0 + $1.bytes }
         let isNearBudget = memory.usageEstimate.map { $0 + Int64(bytes) * 9 / 8 > database.limits.highWater } ?? true
         let batch = isNearBudget || logIsHeld.load(ordering: .relaxed) ? makeRoom(for: batch, connection) : batch
@@ -238,6 +242,14 @@ final class StoreWriter: Sendable {
             context.rolledBack()
             if isWithinJob, batch.count > 1 {
                 // One of them failed: it alone is to know of it.
+                for job in batch { run([job], connection) }
+                return
+            }
+            if makeRoomOnDisk(for: bytes, after: error, attempts, connection) {
+                return run(batch, connection, attempts: attempts + 1)
+            }
+            if batch.count > 1, StoreError(error, path: path).code == .full {
+                // What is too large for the disk is not to take the others with it.
                 for job in batch { run([job], connection) }
                 return
             }
@@ -273,7 +285,7 @@ final class StoreWriter: Sendable {
             guard checkpointing else { return }
             while case let batch = takeBatch(), !batch.isEmpty { run(batch, connection) }
             try flushRecency(connection)
-            try checkpoint(connection, truncating: true)
+            try checkpoint(connection, truncating: true, isLast: true)
         }
     }
 }

@@ -34,6 +34,12 @@ final class WriterMemory: @unchecked Sendable {
     var wantsErasure = false
     var wantsVacuum = false
     var wantsCheckpoint = false
+    /// Bytes of the database's file that are known to be on the disk.
+    var reservedLength: Int64 = 0
+    /// The disk was full, and has little room still: what was taken of it is kept.
+    var isDiskShort = false
+    /// Whether what is stored gives way when the disk is full; not after that was in vain.
+    var yieldsToFullDisk = true
     /// Above the high-water mark, and not yet below the low one.
     var isEvicting = false
     /// Tags that come to more than their quotas.

@@ -26,6 +26,14 @@ final class SequenceSidecar: Sendable {
     /// Opens the sidecar, and makes it where there is none.
     init(path: String) throws {
         handle = try FileHandle(path: path, flags: O_RDWR | O_CREAT | O_NOFOLLOW)
+        for place in [0, Self.slotDistance] { try takeRoom(at: place) }
+    }
+
+    /// Has a slot that was never written take its room on the disk, so that a full one prevents no
+    /// invalidation. Where it is full already, the first invalidation will tell.
+    private func takeRoom(at place: Int64) throws {
+        guard try handle.read(count: Self.slotLength, at: place).allSatisfy({ $0 == 0 }) else { return }
+        try? handle.write([UInt8](repeating: 0, count: Self.slotLength), at: place)
     }
 
     /// The number on disk; `nil` when neither slot is whole.

@@ -8,7 +8,6 @@ extension StoreWriter {
             !memory.isEvicting,
             waiting.isEmpty
         else { return }
-        try checkpoint(connection, truncating: true)
-        memory.wantsErasure = (try FileStatus(path: path + "-wal")?.size ?? 0) > 0
+        memory.wantsErasure = try !checkpoint(connection, truncating: true)
     }
 }

@@ -286,7 +286,7 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
             return nil
         }
         // The disk takes no more: to be said of what comes, and not found out after its head.
-        if !writer.admits(at: draft.storedAt) { return nil }
+        if !writer.admits(draft.expectedLength, at: draft.storedAt) { return nil }
         // The disk is behind: the exchange goes on without the store. What the caller asks for itself waits instead.
         if writer.pendingBytes > limits.pending { return nil }
         let room = limits.room(for: length)

@@ -1,0 +1,187 @@
+import FaultWorkload
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import NIOCore
+import Testing
+
+@testable import OfflineStore
+
+#if os(Linux)
+    import Glibc
+
+    /// A store that fills its disk, or whose disk others fill, goes on with the room that it has.
+    @Suite(.enabled(if: SmallDisk.isPossible, "this process may not mount a file system"))
+    struct FullDiskEvictionTests {
+        let folder: TemporaryFolder
+        let clock = ManualClock()
+
+        init() throws { folder = try TemporaryFolder() }
+
+        /// Stores as the engine does: declined beforehand, stored, or failed after it was accepted.
+        private enum Outcome: Equatable { case declined, stored, failed(String) }
+
+        private func put(_ name: String, _ count: Int, in store: CacheManager) async throws -> Outcome {
+            let draft = draft(
+                try cacheKey(name),
+                at: clock.now(),
+                expectedLength: Int64(count),
+                tags: ["t"]
+            )
+            let fence = store.responses.invalidationSequence
+            guard let writer = try await store.responses.beginWrite(draft, fence: fence) else { return .declined }
+            do {
+                try await writer.append(pattern(count, seed: UInt64(name.utf8.count)))
+                return try await writer.finish() == nil ? .failed("invalidated") : .stored
+            } catch { return .failed("\(error)") }
+        }
+
+        private func isThere(_ name: String, _ count: Int, in store: CacheManager) async throws -> Bool {
+            guard let response = try await store.responses.lookup(try cacheKey(name)).first else { return false }
+            let body = try await store.responses.openBody(of: response)?.collect(upTo: 1 << 24)
+            #expect(body == pattern(count, seed: UInt64(name.utf8.count)), "\(name)")
+            return true
+        }
+
+        /// The budget is more than the disk has: the store takes the disk's size for its budget.
+        @Test(arguments: [3000, 50_000, 200_000])
+        func storesWhatComesWhereTheBudgetIsMoreThanTheDisk(length: Int) async throws {
+            let disk = try #require(SmallDisk(in: folder.path))
+            let path = disk.path + "/store"
+            var store = try await openStore(path, clock: clock, budget: 64 << 20) { $0.memoryBudget = 0 }
+            let count = 14_000_000 / length
+            var lost: [Int] = []
+            for index in 0..<count {
+                clock.advance(by: .milliseconds(10))
+                let outcome = try await put("/\(index)", length, in: store)
+                if try await isThere("/\(index)", length, in: store) != (outcome == .stored) {
+                    Issue.record("\(index) is said to be \(outcome)")
+                }
+                if outcome != .stored { lost.append(index) }
+            }
+            #expect(lost.count <= 2, "not stored: \(lost)")
+            let statistics = try await store.statistics()
+            #expect(statistics.evictedEntries > 0 && statistics.setAside.isEmpty)
+            // The newest are there, as many as the disk has room for.
+            let newest = max(1, 1_000_000 / length)
+            for index in (count - newest)..<count where !lost.contains(index) {
+                #expect(try await isThere("/\(index)", length, in: store), "\(index)")
+            }
+            #expect(statistics.storedBytes > 1_500_000, "\(statistics.storedBytes)")
+            try await store.close()
+            #expect(DatabaseAudit.findings(path + "/0001.sqlite") == [])
+            store = try await openStore(path, clock: clock, budget: 64 << 20)
+            #expect(try await isThere("/\(count - 1)", length, in: store))
+            #expect(try await put("/after", length, in: store) == .stored)
+            try await store.close()
+        }
+
+        /// Others fill the disk while the store is open: hits go on, and new ones take the place of old ones.
+        @Test func storesWhatComesWhileOthersFillTheDisk() async throws {
+            let disk = try #require(SmallDisk(in: folder.path))
+            let store = try await openStore(disk.path + "/store", clock: clock, budget: 64 << 20) {
+                $0.memoryBudget = 0
+            }
+            for index in 0..<60 { #expect(try await put("/old-\(index)", 40_000, in: store) == .stored) }
+            try await store.setObject("mine", forKey: "n")
+            #expect(disk.fill() > 0)
+            var lost: [Int] = []
+            for index in 0..<100 {
+                clock.advance(by: .milliseconds(100))
+                // What is used stays: eviction goes by use here as well.
+                #expect(try await isThere("/old-59", 40_000, in: store))
+                #expect(try await store.object(String.self, forKey: "n") == "mine")
+                if try await put("/new-\(index)", 40_000, in: store) != .stored { lost.append(index) }
+            }
+            #expect(lost.count <= 2, "not stored: \(lost)")
+            for index in 90..<100 where !lost.contains(index) {
+                #expect(try await isThere("/new-\(index)", 40_000, in: store))
+            }
+            #expect(try await isThere("/old-0", 40_000, in: store) == false)
+            // An invalidation is in force, and what it is about stays so in the next process.
+            try await store.responses.invalidate(
+                .key(try cacheKey("/old-59")),
+                keepingForOffline: true,
+                at: clock.now()
+            )
+            #expect(try await store.responses.lookup(try cacheKey("/old-59")).map(\.head.isInvalidated) == [true])
+            try await store.close()
+            let again = try await openStore(disk.path + "/store", clock: clock, budget: 64 << 20)
+            #expect(try await again.responses.lookup(try cacheKey("/old-59")).map(\.head.isInvalidated) == [true])
+            #expect(try await again.object(String.self, forKey: "n") == "mine")
+            try await again.close()
+            #expect(DatabaseAudit.findings(disk.path + "/store/0001.sqlite") == [])
+        }
+
+        /// Thirty at once are stored as one is.
+        @Test func thirtyWritersAreServedOnAFullDisk() async throws {
+            let disk = try #require(SmallDisk(in: folder.path))
+            let store = try await openStore(disk.path + "/store", clock: clock, budget: 64 << 20)
+            for index in 0..<80 { #expect(try await put("/old-\(index)", 40_000, in: store) == .stored) }
+            disk.fill()
+            let stored = try await withThrowingTaskGroup(of: Int.self) { group in
+                for lane in 0..<30 {
+                    group.addTask {
+                        var stored = 0
+                        for index in 0..<10 where try await put("/new-\(lane)-\(index)", 10_000, in: store) == .stored {
+                            stored += 1
+                        }
+                        return stored
+                    }
+                }
+                return try await group.reduce(0, +)
+            }
+            #expect(stored >= 290, "\(stored) of 300")
+            try await store.settle()
+            try await store.close()
+            #expect(DatabaseAudit.findings(disk.path + "/store/0001.sqlite") == [])
+        }
+
+        /// What is pinned stays, whatever comes, and a tag stays within its quota.
+        @Test func pinsAndQuotasHoldOnAFullDisk() async throws {
+            let disk = try #require(SmallDisk(in: folder.path))
+            let quota: Int64 = 1_500_000
+            let store = try await openStore(disk.path + "/store", clock: clock, budget: 64 << 20) {
+                $0.quotas = [.tag("t", bytes: quota)]
+            }
+            for index in 0..<20 {
+                let response = RawResponse(status: .ok, body: pattern(40_000))
+                try await store.setResponse(response, for: try cacheKey("/pinned-\(index)"), expiry: .never)
+            }
+            for try await entry in store.entries(.response) { #expect(try await store.setPinned(true, entry)) }
+            for index in 0..<30 { _ = try await put("/old-\(index)", 40_000, in: store) }
+            disk.fill()
+            for index in 0..<100 {
+                clock.advance(by: .milliseconds(100))
+                _ = try await put("/new-\(index)", 40_000, in: store)
+            }
+            try await store.settle()
+            for index in 0..<20 {
+                #expect(try await store.response(for: try cacheKey("/pinned-\(index)")) != nil, "\(index)")
+            }
+            #expect(try await isThere("/new-99", 40_000, in: store))
+            let path = disk.path + "/store/0001.sqlite"
+            #expect(try queryInteger(path, "SELECT octets FROM tag") <= quota)
+            try await store.close()
+        }
+
+        /// One that needs more than a quarter of what is stored takes nothing with it: it is not stored, as before.
+        @Test func whatIsTooLargeForTheDiskEvictsNothing() async throws {
+            let disk = try #require(SmallDisk(in: folder.path))
+            let store = try await openStore(disk.path + "/store", clock: clock, budget: 64 << 20)
+            for index in 0..<20 { #expect(try await put("/\(index)", 40_000, in: store) == .stored) }
+            disk.fill()
+            for index in 0..<20 {
+                clock.advance(by: .seconds(30))
+                #expect(try await put("/large-\(index)", 1_500_000, in: store) != .stored)
+            }
+            for index in 0..<20 { #expect(try await isThere("/\(index)", 40_000, in: store), "\(index)") }
+            #expect(try await store.statistics().evictedEntries == 0)
+            // A small one is stored all the same.
+            #expect(try await put("/small", 10_000, in: store) == .stored)
+            disk.free()
+            #expect(try await put("/large", 1_500_000, in: store) == .stored)
+            try await store.close()
+        }
+    }
+#endif
