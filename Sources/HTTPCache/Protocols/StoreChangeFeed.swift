@@ -71,6 +71,7 @@ public final class StoreChangeFeed: Sendable {
         var watchers: [Int: Watcher] = [:]
         var next = 0
         var isFinished = false
+        var whenWatched: (@Sendable () -> Void)?
     }
 
     /// Changes that wait for a slow watcher; beyond them the oldest are dropped, so that it still sees the newest.
@@ -82,6 +83,13 @@ public final class StoreChangeFeed: Sendable {
     /// A feed that nobody watches yet.
     public init() {}
 
+    /// Has something called each time that the first of some watchers comes, before its stream is
+    /// returned: a store that has to look for changes then begins to.
+    package func whenWatched(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.whenWatched = body } }
+
+    /// Whether anybody watches.
+    package var isWatched: Bool { count.load(ordering: .acquiring) > 0 }
+
     /// The changes from now on that concern a key, a target, a prefix, a tag or everything.
     ///
     /// Ends when the store is closed (``finish()``), when the task that reads it is cancelled, or when the stream is let go.
@@ -90,18 +98,19 @@ public final class StoreChangeFeed: Sendable {
             of: StoreChange.self,
             bufferingPolicy: .bufferingNewest(Self.bufferLimit)
         )
-        let id: Int? = state.withLock { state in
-            guard !state.isFinished else { return nil }
+        let (id, begin) = state.withLock { state -> (Int?, (@Sendable () -> Void)?) in
+            guard !state.isFinished else { return (nil, nil) }
             defer { state.next += 1 }
             state.watchers[state.next] = Watcher(interest: interest, continuation: continuation)
             count.store(state.watchers.count, ordering: .releasing)
-            return state.next
+            return (state.next, state.watchers.count == 1 ? state.whenWatched : nil)
         }
         guard let id else {
             continuation.finish()
             return stream
         }
         continuation.onTermination = { [weak self] _ in self?.remove(id) }
+        begin?()
         return stream
     }
 

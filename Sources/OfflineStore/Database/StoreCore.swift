@@ -39,6 +39,8 @@ final class StoreCore: Sendable {
     let evictedOctets = Atomic<Int64>(0)
 
     private let sidecar: SequenceSidecar?
+    /// Looks for what another process writes; `nil` in the process that writes.
+    private let watch = Mutex<WriterWatch?>(nil)
     private let current = Mutex(Current.opening)
     /// Held while the live database is exchanged for another.
     private let exchange = Mutex(())
@@ -58,6 +60,18 @@ final class StoreCore: Sendable {
         self.isReadOnly = isReadOnly
         self.volatile = volatile
     }
+
+    /// Has the changes told that another process commits.
+    func watchWriter(every interval: Duration) {
+        let watch = WriterWatch(changes, every: interval, folder: folder.path, logger: logger) { [weak self] in
+            guard let self else { throw Self.closed }
+            return try self.database()
+        }
+        self.watch.withLock { $0 = watch }
+    }
+
+    /// What looks for another process's commits, for tests.
+    var writerWatch: WriterWatch? { watch.withLock { $0 } }
 
     /// The live database.
     ///
@@ -403,6 +417,7 @@ final class StoreCore: Sendable {
     func close() throws {
         // Whatever becomes of the database, nothing changes in it any more.
         defer { changes.finish() }
+        watch.withLock { $0 }?.close()
         try exchange.withLock { _ in
             let database = current.withLock { current -> StoreDatabase? in
                 defer { current = .closed }

@@ -116,6 +116,7 @@ enum StoreOpening {
                 volatile: asOnlyOne ? VolatileInvalidations() : nil
             )
             try core.openCurrent(number, now: now)
+            if !asOnlyOne { core.watchWriter(every: configuration.changeInterval) }
             return core
         }
     }

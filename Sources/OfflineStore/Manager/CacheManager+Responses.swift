@@ -135,6 +135,10 @@ extension CacheManager {
     /// not what was evicted or removed because it had expired. A watcher that is slow gets the newest 64. The stream ends when
     /// the store is closed, or the task that reads it is cancelled.
     ///
+    /// In a process that reads alone they tell of the writing process. What it commits within ``Configuration/changeInterval`` is
+    /// one change of everything (`.all`), `invalidated` where an invalidation is among it and `stored` otherwise, whatever the
+    /// interest: it may be about an object, or about nothing that is asked for.
+    ///
     /// ```swift
     /// for await _ in store.changes(of: .tag("feed")) { await reload() }
     /// ```

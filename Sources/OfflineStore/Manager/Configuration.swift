@@ -43,6 +43,12 @@ extension CacheManager {
         /// Eight unless told otherwise; more than the processor has cores is of no use. Other numbers are refused with `invalidConfiguration`.
         public var readerCount = 8
 
+        /// How long it takes at most until a process that reads alone hears of what the writer committed.
+        ///
+        /// 250 ms unless told otherwise, and 10 ms at least. It looks for that while anybody waits for
+        /// ``CacheManager/changes(of:)``, and not otherwise. Each look reads a number from the log's index.
+        public var changeInterval = Duration.milliseconds(250)
+
         /// Octets written to the write-ahead log before it is copied into the database; `nil`, the default, is a
         /// sixteenth of the budget, at least 256 KiB and at most 32 MiB.
         ///

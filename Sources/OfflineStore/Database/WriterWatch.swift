@@ -1,0 +1,145 @@
+import Dispatch
+import GRDB
+import HTTPCache
+import HTTPCacheSemantics
+import Logging
+import Synchronization
+
+/// Tells the watchers of a process that reads alone what the writing process commits.
+///
+/// SQLite counts commits for each connection (`PRAGMA data_version`). A connection of its own reads
+/// that number at an interval, for as long as anybody watches. It keeps no snapshot, so that the
+/// writer's log is not held. What changed is not looked at: watchers hear that everything may have.
+final class WriterWatch: Sendable {
+    /// `@unchecked Sendable`: it is used while `state` is locked, and nowhere else.
+    private final class Probe: @unchecked Sendable {
+        let database: StoreDatabase
+        private let queue: DatabaseQueue
+        private let connection: Connection
+
+        init(_ database: StoreDatabase, folder: String) throws {
+            self.database = database
+            let sharing = try StoreDatabase.sharing(path: database.path, folder: folder)
+            queue = try DatabaseOpening.reader(path: database.path, sharing, cache: 64 << 10)
+            connection = queue.unsafeRead { Connection($0, isTakenOver: true) }
+        }
+
+        deinit { connection.close() }
+
+        func read() throws -> Sighting {
+            let version = try connection.integer("PRAGMA data_version") ?? 0
+            let sequence = try connection.integer("SELECT sequence FROM store WHERE id = 1") ?? 0
+            return Sighting(version: version, sequence: sequence)
+        }
+    }
+
+    /// What a look at the database came to.
+    private struct Sighting: Equatable {
+        /// Another one for each commit of another connection.
+        var version: Int64
+        /// The number of the last invalidation.
+        var sequence: Int64
+    }
+
+    private struct State {
+        var timer: (any DispatchSourceTimer)?
+        var probe: Probe?
+        var last: Sighting?
+        var isClosed = false
+    }
+
+    private let changes: StoreChangeFeed
+    private let interval: Duration
+    private let live: @Sendable () throws -> StoreDatabase
+    private let folder: String
+    private let logger: Logger
+    private let queue = DispatchQueue(label: "holdfast.store.watch", qos: .utility)
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - interval: from one look to the next.
+    ///   - live: the database that `CURRENT` names now.
+    init(
+        _ changes: StoreChangeFeed,
+        every interval: Duration,
+        folder: String,
+        logger: Logger,
+        live: @escaping @Sendable () throws -> StoreDatabase
+    ) {
+        self.changes = changes
+        self.interval = interval
+        self.folder = folder
+        self.logger = logger
+        self.live = live
+        changes.whenWatched { [weak self] in self?.begin() }
+    }
+
+    deinit { close() }
+
+    /// Looks from now on, and at once: what is committed after this is told.
+    private func begin() {
+        state.withLock { state in
+            guard state.timer == nil, !state.isClosed else { return }
+            look(&state)
+            let timer = DispatchSource.makeTimerSource(queue: queue)
+            let pause = DispatchTimeInterval.milliseconds(Int(max(10, min(3_600_000, interval.clampedMilliseconds))))
+            timer.schedule(deadline: .now() + pause, repeating: pause, leeway: .milliseconds(10))
+            timer.setEventHandler { [weak self] in self?.tick() }
+            timer.resume()
+            state.timer = timer
+        }
+    }
+
+    private func tick() {
+        let change = state.withLock { state -> StoreChange.Kind? in
+            guard changes.isWatched, !state.isClosed else {
+                Self.end(&state)
+                return nil
+            }
+            return look(&state)
+        }
+        if let change { changes.publish(StoreChange(change, .all)) }
+    }
+
+    /// What happened since the last look; `nil` where nothing did.
+    @discardableResult
+    private func look(_ state: inout State) -> StoreChange.Kind? {
+        do {
+            let database = try live()
+            let isOther = state.probe.map { $0.database !== database } ?? true
+            if isOther { state.probe = try Probe(database, folder: folder) }
+            guard let sighting = try state.probe?.read() else { return nil }
+            let last = state.last
+            state.last = sighting
+            guard let last else { return .stored }
+            if isOther || sighting.sequence != last.sequence { return .invalidated }
+            return sighting.version == last.version ? nil : .stored
+        } catch {
+            // A database that is being exchanged, a disk that fails for a moment: the next look tells.
+            state.probe = nil
+            logger.debug(
+                "the writer's changes cannot be seen",
+                metadata: ["store.path": "\(folder)", "error": "\(error)"]
+            )
+            return nil
+        }
+    }
+
+    private static func end(_ state: inout State) {
+        state.timer?.cancel()
+        state.timer = nil
+        state.probe = nil
+        state.last = nil
+    }
+
+    /// Looks no more.
+    func close() {
+        state.withLock { state in
+            state.isClosed = true
+            Self.end(&state)
+        }
+    }
+
+    /// Whether it looks just now, for tests.
+    var isLooking: Bool { state.withLock { $0.timer != nil } }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import Holdfast
+import HoldfastTesting
+import Synchronization
+import Testing
+
+/// The page "The store".
+@Suite(.timeLimit(.minutes(20))) struct TheStorePageTests {
+    typealias GetFeed = GettingStartedTests.GetFeed
+    private struct Draft: Codable, Equatable, Sendable { var text: String }
+
+    private func withFolder(_ body: (String) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "store-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try await body(folder)
+    }
+
+    @Test func objectsAndBatches() async throws {
+        let draft = Draft(text: "Dear")
+        try await withFolder { folder in
+            let store = try await CacheManager.open(at: folder)
+            try await store.setObject(draft, forKey: "draft/7", expiry: .after(.seconds(3600)))
+            let live: Draft? = try await store.object(forKey: "draft/7")
+            let any: StoredObject<Draft>? = try await store.storedObject(forKey: "draft/7")
+            #expect(live == draft && any?.value == draft)
+            try await store.setObjects(["draft/8": draft, "draft/9": draft])
+            let names = ["draft/8", "draft/9", "draft/10"]
+            let drafts: [Draft?] = try await store.objects(forKeys: names)
+            let missing = zip(names, drafts).filter { $0.1 == nil }.map(\.0)
+            #expect(missing == ["draft/10"])
+            try await store.close()
+        }
+    }
+
+    @Test func configurationAndPurges() async throws {
+        try await withFolder { folder in
+            var configuration = CacheManager.Configuration(budget: 512 << 20)
+            configuration.evictionOrder = .keepingOfflineCopies
+            configuration.quotas = [.tag("thumbnails", bytes: 64 << 20), .everyOrigin(bytes: 128 << 20)]
+            let store = try await CacheManager.open(at: folder, configuration: configuration)
+            try await store.invalidateResponses(tagged: "feed")
+            try await store.invalidateResponses(withPrefix: TargetPrefix("https://api.example.com/v1/"))
+            try await store.removeExpired()
+            let statistics = try await store.statistics()
+            print(statistics.responses, statistics.objects, statistics.evictedEntries)
+            #expect(statistics.invalidationSequence == 2)
+            try await store.close()
+        }
+    }
+
+    @Test func changesAreHeard() async throws {
+        try await withFolder { folder in
+            let store = try await CacheManager.open(at: folder)
+            let reloads = Mutex(0)
+            @Sendable func reload() async { reloads.withLock { $0 += 1 } }
+            let changes = store.changes(of: .tag("feed"))
+            try await store.invalidateResponses(tagged: "feed")
+            try await store.close()
+            for await _ in changes { await reload() }
+            #expect(reloads.withLock { $0 } == 1)
+            for await _ in store.changes(of: .tag("feed")) { await reload() }
+        }
+    }
+
+    /// The first stored value is shown, and what the writing process stores afterwards.
+    @Test func workersFollowTheWriter() async throws {
+        try await withFolder { folder in
+            let writer = try await CacheManager.open(at: folder)
+            let transport = ScriptedTransport()
+            let configuration = CachingClient.Configuration(environment: .production)
+            let filling = CachingClient(store: writer, transport: transport, configuration: configuration)
+            let fields: HTTPFields = [.cacheControl: "max-age=60"]
+            transport.script(GettingStartedTests.url, repeating: .ok(GettingStartedTests.content, fields: fields))
+            _ = try await filling.fetch(GetFeed(userID: "harbour"))
+            let (shown, showing) = AsyncStream.makeStream(of: Int.self)
+            let work = Task {
+                let show: (GettingStartedTests.Feed) -> Void = { showing.yield($0.moments.count) }
+                let shared = try await CacheManager.openReadOnly(at: folder)
+                let worker = CachingClient(store: shared, transport: transport, configuration: configuration)
+                let call = worker.call(GetFeed(userID: "harbour")).with { $0.followsStore = true }
+                for try await emission in call.request() { show(emission.value) }
+            }
+            var iterator = shown.makeAsyncIterator()
+            #expect(await iterator.next() != nil)
+            work.cancel()
+            try? await work.value
+            try await filling.close()
+            try await writer.close()
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import Holdfast
+
+/// A process that reads a store which another one writes, and follows it.
+///
+/// A line `open`, then `value TEXT` for each value that a stream which follows the store brings, or `change KIND OBJECT` for each change with
+/// the object of the key `n` as it is then. It ends after so many values, or when the object is that number.
+struct Follow {
+    private struct Page: Endpoint {
+        typealias Response = String
+        let baseURL: String
+        let path = ""
+    }
+
+    private struct NoNetwork: Transport {
+        func send(_ request: TransportRequest) async throws -> TransportResponse {
+            throw TransportError(code: .connect, message: "This process asks nobody.")
+        }
+    }
+
+    let folder: String
+    /// What is followed; `nil`: everything, without a client.
+    let url: String?
+    let count: Int
+
+    init?(_ words: [String]) {
+        guard words.count == 4, let count = Int(words[3]) else { return nil }
+        folder = words[1]
+        url = words[2] == "-" ? nil : words[2]
+        self.count = count
+    }
+
+    func run() async {
+        do {
+            var configuration = CacheManager.Configuration()
+            configuration.changeInterval = .milliseconds(20)
+            let store = try await CacheManager.openReadOnly(at: folder, configuration: configuration)
+            if let url { try await follow(url, store) } else { try await watch(store) }
+            try await store.close()
+        } catch {
+            Line.write("wrong \(error)")
+        }
+    }
+
+    private func watch(_ store: CacheManager) async throws {
+        let changes = store.changes(of: .all)
+        Line.write("open")
+        for await change in changes {
+            let value = try await store.object(Int.self, forKey: "n")
+            Line.write("change \(change.kind.rawValue) \(value.map(String.init) ?? "none")")
+            if value == count { return }
+        }
+    }
+
+    private func follow(_ url: String, _ store: CacheManager) async throws {
+        let client = CachingClient(store: store, transport: NoNetwork())
+        client.mode = .offline
+        let call = client.call(Page(baseURL: url)).with { $0.followsStore = true }
+        Line.write("open")
+        var left = count
+        for try await emission in call.request() {
+            Line.write("value \(emission.value)")
+            left -= 1
+            if left == 0 { break }
+        }
+        try await client.close()
+    }
+}
