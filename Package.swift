@@ -27,12 +27,19 @@ let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto"
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let grdbSQLite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
-let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
-let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
-let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
-let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
-let hummingbirdTesting: Target.Dependency = .product(name: "HummingbirdTesting", package: "hummingbird")
+
+// Packages that a service with the library alone does not need: without the trait they are not
+// resolved. 'scripts/consumer' holds this list to account.
+let argumentParser = gatewayDependency("ArgumentParser", package: "swift-argument-parser")
+let serviceLifecycle = gatewayDependency("ServiceLifecycle", package: "swift-service-lifecycle")
+let unixSignals = gatewayDependency("UnixSignals", package: "swift-service-lifecycle")
+let hummingbird = gatewayDependency("Hummingbird", package: "hummingbird")
+let hummingbirdTesting = gatewayDependency("HummingbirdTesting", package: "hummingbird")
+
+func gatewayDependency(_ product: String, package: String) -> Target.Dependency {
+    .product(name: product, package: package, condition: .when(traits: ["Gateway"]))
+}
 
 let package = Package(
     name: "holdfast",
@@ -45,6 +52,14 @@ let package = Package(
         .executable(name: "holdfast", targets: ["holdfast-cli"]),
         .executable(name: "cache-dump", targets: ["cache-dump"]),
         .executable(name: "sample-origin", targets: ["sample-origin"]),
+    ],
+    traits: [
+        .trait(
+            name: "Gateway",
+            description: "The gateway, the commands, the sample origin and the examples. Holdfast needs none of them."
+        ),
+        // A clone builds whole. A package that depends on the library writes 'traits: []'.
+        .default(enabledTraits: ["Gateway"]),
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),

@@ -16,7 +16,7 @@ let package = Package(
     name: "layer-benchmark",
     platforms: [.macOS(.v15)],
     dependencies: [
-        .package(name: "holdfast", path: "../.."),
+        .package(name: "holdfast", path: "../..", traits: []),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
     ],

@@ -13,6 +13,10 @@ import Synchronization
     import Darwin
 #endif
 
+#if !canImport(ServiceLifecycle)
+    #error("The module HoldfastGateway needs the trait 'Gateway' of the package 'holdfast': remove 'traits: []'.")
+#endif
+
 /// A gateway: an HTTP/1.1 server that answers from the cache, or from the origin through it.
 ///
 /// ```swift

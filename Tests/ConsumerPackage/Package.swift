@@ -1,11 +1,12 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A service that depends on Holdfast as any other package would, and imports nothing else: its one file is the README's example.
+// A service that depends on Holdfast as any other package would, and imports nothing else. Its main
+// file is the README's example, its dependency the README's line.
 let package = Package(
     name: "consumer",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(name: "holdfast", path: "../..")],
+    dependencies: [.package(name: "holdfast", path: "../..", traits: [])],
     targets: [
         .executableTarget(
             name: "Consumer",
