@@ -50,7 +50,7 @@ import Testing
             Issue.record("'\(path)' was not asked for.")
             return
         }
-        recent.finish(number, response, at: now, fence)
+        recent.finish(number, response.flatMap { RecentResponse($0, at: now) }, fence)
     }
 
     private func isAnswered(
@@ -89,6 +89,36 @@ import Testing
         #expect(answer.body.whole == ByteBuffer(string: "a"))
     }
 
+    @Test func onlyWhatTheStoreDoesNotAnswerWithIsKept() {
+        func isKept(_ change: (inout CacheResponse) -> Void) -> Bool {
+            var response = response()
+            change(&response)
+            return RecentResponse(response, at: Self.start) != nil
+        }
+        #expect(isKept { _ in })
+        #expect(!isKept { $0.head.status = .notFound } && !isKept { $0.head.status = .internalServerError })
+        #expect(!isKept { $0.source = .store } && !isKept { $0.source = .substitute })
+        #expect(!isKept { $0.outcome.isCollapsed = true })
+        #expect(!isKept { $0.body = BodyStream { { nil } } })
+        #expect(!isKept { $0.outcome.isStored = true })
+        for directive in ["no-store", "no-cache", "must-revalidate", "max-age=60, must-revalidate"] {
+            let isStored = isKept { response in
+                response.outcome.isStored = true
+                response.head.headerFields[.cacheControl] = directive
+            }
+            #expect(isStored, "\(directive)")
+        }
+    }
+
+    @Test func whatIsStoredIsAsFreshAsItSays() throws {
+        var fresh = response()
+        fresh.outcome.isStored = true
+        fresh.head.headerFields[.cacheControl] = "max-age=1, must-revalidate"
+        let kept = try #require(RecentResponse(fresh, at: Self.start))
+        let stale = [0, 999, 1000, 5000].map { kept.answer(at: Self.start.adding(milliseconds: $0)).isStale }
+        #expect(stale == [false, false, true, true])
+    }
+
     @Test func callsJoinAnExchangeUntilItEnds() {
         var recent = RecentResponses(.init(bytes: 800))
         guard case .leads(let first) = recent.arrive(identity(), within: Self.window, at: Self.start, fence) else {
@@ -101,7 +131,7 @@ import Testing
                 return
             }
         }
-        recent.finish(first, nil, at: Self.start, fence)
+        recent.finish(first, nil, fence)
         // A failure is nobody's later.
         guard case .leads(let second) = recent.arrive(identity(), within: Self.window, at: Self.start, fence) else {
             Issue.record("The next call begins.")
@@ -119,7 +149,7 @@ import Testing
         let isLast = [recent.leave(number), recent.leave(number)]
         #expect(isLast == [false, true])
         // Its late response is not kept, and nobody joins it.
-        recent.finish(number, response(), at: Self.start, fence)
+        recent.finish(number, RecentResponse(response(), at: Self.start), fence)
         let isLastAgain = recent.leave(number)
         #expect(recent.count == 0 && !isLastAgain)
         guard case .leads(let next) = recent.arrive(identity(), within: Self.window, at: Self.start, fence) else {
@@ -141,8 +171,8 @@ import Testing
             Issue.record("Both begin.")
             return
         }
-        recent.finish(new, response("new"), at: Self.start, later)
-        recent.finish(old, response("old"), at: Self.start, later)
+        recent.finish(new, RecentResponse(response("new"), at: Self.start), later)
+        recent.finish(old, RecentResponse(response("old"), at: Self.start), later)
         guard case .answered(let answer) = recent.arrive(identity("/y"), within: Self.window, at: Self.start, later)
         else {
             Issue.record("The newer one answers.")
@@ -166,9 +196,9 @@ import Testing
             Issue.record("An exchange that may be older is not joined.")
             return
         }
-        recent.finish(slow, response(), at: Self.start, fence)
+        recent.finish(slow, RecentResponse(response(), at: Self.start), fence)
         #expect(recent.count == 1)
-        recent.finish(next, response(), at: Self.start, fence)
+        recent.finish(next, RecentResponse(response(), at: Self.start), fence)
         #expect(isAnswered(&recent))
     }
 

@@ -35,7 +35,8 @@ import Testing
 
     @Test func theSameRequestWithinTheWindowIsSentOnceAtEveryDoor() async throws {
         // Nothing of these is stored, or what is stored may not answer by itself.
-        for fields in [Self.secret, [:], [.vary: "*"]] as [HTTPFields] {
+        let usual: HTTPFields = [.cacheControl: "max-age=0, private, must-revalidate", .eTag: "\"1\""]
+        for fields in [Self.secret, usual, [.cacheControl: "no-cache"], [:], [.vary: "*"]] as [HTTPFields] {
             try await ScriptedFixture.run { fixture in
                 count(fixture, fields)
                 let call = reusing(fixture.client, fixture.get("/x"))

@@ -45,10 +45,11 @@ public struct CallOptions: Sendable {
     /// The same request within this time is not sent again; `nil`, the default, sends it whenever the strategy does.
     ///
     /// * *What is stored* and came, or was validated, no longer ago than this answers without the
-    ///   network, fresh or not. What must be validated before use (`no-cache`, `must-revalidate`) is.
-    /// * *What is not stored* (`no-store`, say) is kept in memory for this time and answers too: for
-    ///   the same method, target, fields and principal, so never across credentials. Concurrent calls
-    ///   wait for one response. It is marked: from the store, stale, with the detail `recent`.
+    ///   network, fresh or not.
+    /// * *What may not be stored* (`no-store`), or not be used stale (`no-cache`, `must-revalidate`),
+    ///   is kept in memory for this time and answers too: for the same method, target, fields and
+    ///   principal, so never across credentials. Concurrent calls wait for one response.
+    /// * *Marked*: the source is `store`, and the outcome has the detail `recent`.
     /// * *Only* GET and HEAD without content, of calls that use the store. `networkOnly` has the
     ///   network, and so has an endpoint whose `storage` is `never`, and a request with
     ///   `Cache-Control`, `Range` or a condition of its own.

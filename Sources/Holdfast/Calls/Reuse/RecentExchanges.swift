@@ -108,14 +108,14 @@ final class RecentExchanges: Sendable {
         let result: Result<CacheResponse, any Error>
         do { result = .success(try await ask()) } catch { result = .failure(error) }
         let (waiters, timer) = state.withLock { state in
-            let response = try? result.get()
-            let isKept = response?.mayBeShared == true && !isOff.load(ordering: .acquiring)
-            state.recent.finish(exchange, isKept ? response : nil, at: clock.now(), fence())
+            let isOff = isOff.load(ordering: .acquiring)
+            let recent = isOff ? nil : (try? result.get()).flatMap { RecentResponse($0, at: clock.now()) }
+            state.recent.finish(exchange, recent, fence())
             noteIdle(state)
             state.tasks[exchange] = nil
             let waiters = state.waiters.removeValue(forKey: exchange) ?? [:]
             for caller in waiters.keys { state.exchanges[caller] = nil }
-            return (waiters, isKept ? replaceTimer(&state) : nil)
+            return (waiters, recent == nil ? nil : replaceTimer(&state))
         }
         timer?.cancel()
         for (caller, waiter) in waiters {
@@ -180,14 +180,7 @@ final class RecentExchanges: Sendable {
 }
 
 extension CacheResponse {
-    /// Whether later calls may have it, because the store does not: a success that the origin sent,
-    /// all of it.
-    fileprivate var mayBeShared: Bool {
-        source == .network && head.status.kind == .successful && stored == nil && !isValidated && !outcome.isStored
-            && !outcome.isCollapsed && body.whole != nil
-    }
-
-    /// The same for a call that joined another's exchange.
+    /// The response for a call that joined another's exchange.
     fileprivate var collapsed: CacheResponse {
         var response = self
         if source == .network { response.outcome.isCollapsed = true }

@@ -1,8 +1,8 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// Responses that came a short time ago and are not stored, and exchanges that others may join:
-/// events in, decisions out.
+/// Responses that came a short time ago, and exchanges that others may join: events in, decisions
+/// out.
 ///
 /// Every invalidation in the store ends all of it, because it is not known what it concerned.
 struct RecentResponses: Sendable {
@@ -23,19 +23,14 @@ struct RecentResponses: Sendable {
     }
 
     private struct Kept {
-        var response: CacheResponse
-        var bytes: Int
-        var receivedAt: Timestamp
+        var response: RecentResponse
         /// How long it is kept: what the calls that it came for chose.
         var window: Duration
         var fence: InvalidationSequence
         /// Grows from response to response: the oldest goes first.
         var number: Int
 
-        func isOlder(than window: Duration, at now: Timestamp) -> Bool { age(at: now) > window }
-
-        /// Also where the clock was set back: that makes nothing recent for ever.
-        func age(at now: Timestamp) -> Duration { .milliseconds(now.milliseconds(since: receivedAt).magnitude) }
+        func isOld(at now: Timestamp) -> Bool { response.age(at: now) > window }
     }
 
     private struct Running {
@@ -99,17 +94,11 @@ struct RecentResponses: Sendable {
         _ fence: InvalidationSequence
     ) -> CacheResponse? {
         guard let found = kept[request] else { return nil }
-        if found.fence != fence || found.isOlder(than: found.window, at: now) {
+        if found.fence != fence || found.isOld(at: now) {
             forget(request)
             return nil
         }
-        guard !found.isOlder(than: window, at: now) else { return nil }
-        var response = found.response
-        response.source = .store
-        response.isStale = true
-        response.age += found.age(at: now).clampedMilliseconds
-        response.outcome = CacheOutcome(isHit: true, detail: .recent)
-        return response
+        return found.response.age(at: now) <= window ? found.response.answer(at: now) : nil
     }
 
     /// A call goes away.
@@ -127,23 +116,21 @@ struct RecentResponses: Sendable {
     /// An exchange has its response, or failed.
     ///
     /// - Parameters:
-    ///   - response: with its whole content in memory; `nil` where later calls must not have it.
+    ///   - response: `nil` where later calls must not have it.
     ///   - fence: the store's last invalidation. Where it is a later one than when the exchange
     ///     began, the response may be older than what was changed, and is not kept.
-    mutating func finish(_ number: Int, _ response: CacheResponse?, at now: Timestamp, _ fence: InvalidationSequence) {
-        guard let exchange = end(number), let response, let content = response.body.whole,
-            exchange.fence == fence, !exchange.isSuperseded, content.readableBytes <= limits.bytes / 8
+    mutating func finish(_ number: Int, _ response: RecentResponse?, _ fence: InvalidationSequence) {
+        guard let exchange = end(number), let response, exchange.fence == fence, !exchange.isSuperseded,
+            response.bytes <= limits.bytes / 8
         else { return }
         forget(exchange.identity.request)
         kept[exchange.identity.request] = Kept(
             response: response,
-            bytes: content.readableBytes,
-            receivedAt: now,
             window: exchange.window,
             fence: fence,
             number: number
         )
-        bytes += content.readableBytes
+        bytes += response.bytes
         while bytes > limits.bytes || kept.count > limits.responses, let oldest = oldest { forget(oldest) }
     }
 
@@ -167,7 +154,7 @@ struct RecentResponses: Sendable {
     /// What is kept for a request turned out to be of no use.
     mutating func forget(_ request: RequestIdentity) {
         guard let forgotten = kept.removeValue(forKey: request) else { return }
-        bytes -= forgotten.bytes
+        bytes -= forgotten.response.bytes
     }
 
     /// Lets go of everything.
@@ -181,12 +168,12 @@ struct RecentResponses: Sendable {
     /// - Returns: how long it is until the next one is; `nil` where none is kept.
     mutating func removeOld(at now: Timestamp) -> Duration? {
         var wait: Duration?
-        for (request, response) in kept {
-            guard !response.isOlder(than: response.window, at: now) else {
+        for (request, one) in kept {
+            guard !one.isOld(at: now) else {
                 forget(request)
                 continue
             }
-            let left = response.window - response.age(at: now) + .milliseconds(1)
+            let left = one.window - one.response.age(at: now) + .milliseconds(1)
             wait = min(wait ?? left, left)
         }
         return wait
