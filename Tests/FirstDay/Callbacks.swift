@@ -14,7 +14,7 @@ private func save(_ data: Data) async {}
 private func write(_ data: Data) throws {}
 
 private func callbacks(_ client: CachingClient) {
-    _ = client.startWith(Feed()).subscribe { await save($0.value) }  // says: cannot pass function of type
+    _ = client.startWith(Feed()).subscribe { await save($0.value) }
     _ = client.startWith(Feed()).subscribe { try write($0.value) }  // says: invalid conversion from throwing function
     client.startWith(Feed()).subscribe { _ in }  // says: is unused
 }

@@ -1,4 +1,3 @@
-// later: key(of:)
 import Holdfast
 
 private struct Feed: Endpoint { let path = "/x" }

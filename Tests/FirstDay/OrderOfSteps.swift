@@ -1,4 +1,3 @@
-// later: .request().map(T.self), onCache(_:at:)
 import Holdfast
 
 private struct User: Decodable, Sendable { var name: String }

@@ -4,5 +4,5 @@ private struct Feed: Endpoint { let path = "/x" }
 
 // A request has a key and is none: client.key(of: endpoint). See KeyOfEndpoint.swift.
 private func response(_ client: CachingClient, _ store: CacheManager) async throws {
-    _ = try await store.response(for: client.request(for: Feed()))  // says: to expected argument type 'CacheKey'
+    _ = try await store.response(for: client.request(for: Feed()))  // says: client.key(of: endpoint)
 }

@@ -1,4 +1,3 @@
-// later: client.of(_:)
 import Holdfast
 
 private enum MovieAPI: Endpoint {
