@@ -17,6 +17,8 @@ struct Problem: ResponseEncodable {
             switch error.code {
             case .originUnreachable, .offlineMiss, .staleForbidden, .truncated, .transportFailed, .closed:
                 (.serviceUnavailable, "The upstream cannot be reached, and nothing is stored that could stand in.")
+            case .overloaded:
+                (.serviceUnavailable, "Too many requests are under way to the upstream. Try again later.")
             case .timeout:
                 (.gatewayTimeout, "The upstream did not answer in time, and nothing is stored that could stand in.")
             case .status where error.status == .notFound:

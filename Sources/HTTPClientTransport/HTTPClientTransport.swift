@@ -25,21 +25,18 @@ public final class HTTPClientTransport: Transport {
         public var idleTimeout: Duration
         /// Connections to one origin at a time over HTTP/1.1. Over HTTP/2 requests share one connection.
         ///
-        /// `nil`, the default: as many as the engine lets requests through, so that no request waits for
-        /// a connection. ``CachingClient`` takes `inFlightLimit` of its options; a transport that is made
-        /// alone takes ``defaultConnectionsPerOrigin``.
+        /// `nil`, the default: as many as there are requests under way, so that none waits for a
+        /// connection. The engine bounds those (`inFlightLimit`, 256 for one origin); responses that are
+        /// read and not stored, downloads and streams among them, have theirs beside these.
         ///
-        /// With fewer, further requests wait for one of them, for ``connectTimeout`` at most. Then they
-        /// fail as `overloaded`: nothing was sent, and nothing is said against the origin.
+        /// With a number further requests wait for one of so many, for ``connectTimeout`` at most. Then
+        /// they fail as `overloaded`: nothing was sent, and nothing is said against the origin.
         public var connectionsPerOrigin: Int?
         /// How long a connection that is not in use is kept. 20 seconds.
         ///
         /// After a burst as many connections are kept as it had requests under way, each with a
         /// descriptor here and one at the origin.
         public var keptTime: Duration
-
-        /// Connections to one origin, where neither a configuration nor a client's options say how many: 256.
-        public static let defaultConnectionsPerOrigin = EngineOptions().inFlightLimit
 
         /// Limits for one exchange.
         public init(
@@ -80,7 +77,7 @@ public final class HTTPClientTransport: Transport {
         settings.timeout.connect = TimeAmount(configuration.connectTimeout)
         settings.timeout.read = TimeAmount(configuration.idleTimeout)
         settings.timeout.write = TimeAmount(configuration.idleTimeout)
-        let limit = max(1, configuration.connectionsPerOrigin ?? Configuration.defaultConnectionsPerOrigin)
+        let limit = max(1, configuration.connectionsPerOrigin ?? .max)
         settings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = limit
         settings.connectionPool.idleTimeout = TimeAmount(configuration.keptTime)
         // An origin that refuses is away: the cache answers now, and does not wait while connecting is tried again.

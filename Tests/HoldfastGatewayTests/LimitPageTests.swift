@@ -31,6 +31,7 @@ struct LimitPageTests {
             "keyed content": configuration.keyedContentLimit,
             "unwanted content": configuration.discardedContentLimit, "requests at an origin": options.inFlightLimit,
             "requests waiting for an origin": options.waitingLimit,
+            "content of unknown length without a client": Int(UnreadLimit.bytes),
             "interim responses": transport.messageLimits.interimResponses,
             "kept connections": transport.maximumIdleConnections, "variants": store.maximumVariantsPerKey,
             "memory": store.memoryBudget, "resident body": store.maximumResidentBody,

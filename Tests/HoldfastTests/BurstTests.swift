@@ -32,44 +32,23 @@ import Testing
         try await ClientFixture.run(.init(options: options)) { fixture in try await fetchTogether(270, fixture) }
     }
 
-    @Test func fetchesWithoutAConnectionAreOverloadedAndTheOriginStaysReachable() async throws {
-        let transport = HTTPClientTransport.Configuration(
-            connectTimeout: .milliseconds(200),
-            idleTimeout: .seconds(3600),
-            connectionsPerOrigin: 2
-        )
-        try await ClientFixture.run(transport: transport) { fixture in
+    /// What is read and not stored holds no place at the origin, and must not hold the others' connections.
+    @Test func openResponsesThatAreNotStoredLeaveConnectionsToOthers() async throws {
+        var options = EngineOptions()
+        options.inFlightLimit = 8
+        try await ClientFixture.run(.init(options: options)) { fixture in
             let gate = OriginGate()
-            fixture.origin.force(.hold(gate), times: 2)
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for number in 0..<2 {
-                    group.addTask {
-                        // A busy machine may be too slow for the short time to connect.
-                        let endpoint = fixture.get("/counter?held=\(number)")
-                        while (try? await fixture.client.fetch(endpoint, .networkOnly)) == nil {}
-                    }
-                }
-                while fixture.origin.requestCount < 2 { await Task.yield() }
-                await withTaskGroup(of: HoldfastError.Code?.self) { surplus in
-                    for number in 0..<30 {
-                        let endpoint = fixture.get("/counter?surplus=\(number)")
-                        surplus.addTask {
-                            do {
-                                _ = try await fixture.client.fetch(endpoint)
-                                return nil
-                            } catch {
-                                return (error as? HoldfastError)?.code
-                            }
-                        }
-                    }
-                    for await code in surplus { #expect(code == .overloaded) }
-                }
-                #expect(fixture.origin.requestCount == 2)
-                gate.open()
-                try await group.waitForAll()
+            fixture.origin.force(.holdBody(after: 1000, gate), times: 30)
+            var open: [CacheResponse] = []
+            for number in 0..<30 {
+                var request = try fixture.client.request(for: fixture.get("/bytes/100000?number=\(number)"))
+                request.storage = .never
+                open.append(try await fixture.client.respond(to: request))
             }
-            let source = try await fixture.client.fetch(fixture.get("/counter?surplus=0")).source
-            #expect(source == .network && fixture.origin.requestCount == 3)
+            let source = try await fixture.client.fetch(fixture.get("/counter")).source
+            #expect(source == .network && fixture.origin.openConnections == 31)
+            gate.open()
+            for response in open { #expect(try await response.body.collect(upTo: 1 << 20).readableBytes == 100_000) }
         }
     }
 

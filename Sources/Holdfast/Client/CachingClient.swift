@@ -220,10 +220,6 @@ public final class CachingClient: Sendable {
             clock: clock,
             logger: logger
         )
-        var transportConfiguration = transportConfiguration
-        // No request that the engine lets through waits for a connection.
-        transportConfiguration.connectionsPerOrigin =
-            transportConfiguration.connectionsPerOrigin ?? configuration.options.inFlightLimit
         let transport = HTTPClientTransport(configuration: transportConfiguration, logger: logger)
         return CachingClient(
             store: store,

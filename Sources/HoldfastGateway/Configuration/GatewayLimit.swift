@@ -138,6 +138,19 @@ package struct GatewayLimit: Sendable {
             "the response breaks off, and is not stored"
         ),
         GatewayLimit(
+            "time without a client for content that is being stored",
+            "1 s",
+            nil,
+            "the fetch ends, and nothing is stored; at once where a request waits for its place. "
+                + "10 s for content of known length that will be complete by then"
+        ),
+        GatewayLimit(
+            "content of unknown length without a client",
+            "8 MiB",
+            8 << 20,
+            "the fetch ends, and nothing is stored"
+        ),
+        GatewayLimit(
             "interim responses",
             "16",
             16,
