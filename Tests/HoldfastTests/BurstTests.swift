@@ -52,6 +52,41 @@ import Testing
         }
     }
 
+    @Test func fetchesWithoutAConnectionAreOverloadedAndTheOriginStaysReachable() async throws {
+        let transport = HTTPClientTransport.Configuration(
+            connectTimeout: .milliseconds(200),
+            idleTimeout: .seconds(3600),
+            connectionsPerOrigin: 1,
+            keptTime: .seconds(3600)
+        )
+        try await ClientFixture.run(transport: transport) { fixture in
+            // A busy machine may be too slow for the short time to connect; then there is a connection.
+            while (try? await fixture.client.fetch(fixture.get("/counter?first"), .networkOnly)) == nil {}
+            let gate = OriginGate()
+            fixture.origin.force(.hold(gate), path: "/counter")
+            async let held = fixture.client.fetch(fixture.get("/counter?held")).source
+            await gate.waitForArrivals(1)
+            await withTaskGroup(of: HoldfastError.Code?.self) { surplus in
+                for number in 0..<30 {
+                    let endpoint = fixture.get("/bytes/10?surplus=\(number)")
+                    surplus.addTask {
+                        do {
+                            _ = try await fixture.client.fetch(endpoint)
+                            return nil
+                        } catch {
+                            return (error as? HoldfastError)?.code
+                        }
+                    }
+                }
+                for await code in surplus { #expect(code == .overloaded) }
+            }
+            #expect(fixture.origin.requestCount(path: "/bytes/10") == 0)
+            gate.open()
+            let sources = [try await held, try await fixture.client.fetch(fixture.get("/counter?last")).source]
+            #expect(sources == [.network, .network])
+        }
+    }
+
     @Test(arguments: [false, true]) func twoThousandStreamsOfOneEndpointAskTheOriginOnce(isStored: Bool) async throws {
         try await ClientFixture.run { fixture in
             if isStored { _ = try await fixture.client.fetch(fixture.feed) }
