@@ -47,7 +47,9 @@ package struct ExchangeMachine: Sendable {
     /// The caller's, bounded by the mode.
     let preference: CacheRequest.Preference
     let mode: OfflineMode
-    private var now: Timestamp
+    private let now: Timestamp
+    /// Until then something may have come that is looked up.
+    private var latest: Timestamp
     private let eagerRefresh: Double?
     private var selected: (stored: StoredResponse, reuse: Reuse)?
 
@@ -66,6 +68,7 @@ package struct ExchangeMachine: Sendable {
         self.preference = Self.bounded(prepared.request.preference, by: mode)
         self.mode = mode
         self.now = now
+        latest = now
         self.eagerRefresh = eagerRefresh
     }
 
@@ -84,7 +87,12 @@ package struct ExchangeMachine: Sendable {
 
     /// Notes that time has passed since the exchange began: what is looked up again may have come
     /// meanwhile, and is not from the future.
-    package mutating func advance(to now: Timestamp) { self.now = max(self.now, now) }
+    package mutating func advance(to now: Timestamp) { latest = max(latest, now) }
+
+    /// When a stored response is judged: when the exchange began, or when it came meanwhile.
+    private func instant(for head: StoredResponseHead) -> Timestamp {
+        head.responseTime <= latest ? max(now, head.responseTime) : now
+    }
 
     /// The key's stored responses, those of the principal's partition before the shared ones.
     package mutating func lookedUp(_ found: [StoredResponse]) -> Action {
@@ -100,7 +108,7 @@ package struct ExchangeMachine: Sendable {
             let others = candidates.filter { $0.id != stored.id }
             return others.isEmpty ? incomplete(stored) : lookedUp(others)
         }
-        let reuse = policy.reuse(of: stored.head, for: request, at: now)
+        let reuse = policy.reuse(of: stored.head, for: request, at: instant(for: stored.head))
         selected = (stored, reuse)
         if let recent = recent(stored, reuse) { return .serve(recent) }
         switch preference {

@@ -111,7 +111,7 @@ extension CachePolicy {
         guard stored.fields.count < FieldRules.maximumCount else { return stored.fields }
         // One copy of the fields, changed in place: this runs for every hit.
         var result = stored.fields
-        let ageField = HTTPField(name: .age, value: "\(max(0, age.milliseconds) / 1000)")
+        let ageField = HTTPField(name: .age, value: "\(DeltaSeconds(seconds: age.milliseconds / 1000).seconds)")
         var ageIndex: Int?
         var hasDate = false
         var hasSecondAge = false

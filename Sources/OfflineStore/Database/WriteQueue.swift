@@ -196,7 +196,9 @@ final class WriteQueue: Sendable {
 
     /// Tells those who wait for it that nothing is left to be done.
     func settled() {
-        let waiters = state.withLock { state in
+        let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+            // Who came after the last step has asked for another one.
+            if state.wantsSweep { return [] }
             defer { state.idleWaiters = [] }
             return state.idleWaiters
         }

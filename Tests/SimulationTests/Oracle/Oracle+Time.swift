@@ -18,7 +18,8 @@ extension Oracle {
             last: last,
             now: call.begunAt,
             world: world,
-            isInvalidated: isInvalidated
+            isInvalidated: isInvalidated,
+            claimedAge: response.age
         )
         judgeExplicitExpiry(call, served, last)
         // A client's malformed request may have provoked it.
@@ -26,11 +27,12 @@ extension Oracle {
         let time = served.timeToLive
         if served.explicitExpiry == nil {
             if response.age != served.age { report(call, "age \(response.age), which is \(served.age)") }
-            if response.head.headerFields[.age] != "\(served.age / 1000)" {
-                report(call, "Age \(response.head.headerFields[.age] ?? "-"), which is \(served.age / 1000)")
+            let age = min(served.age / 1000, 1 << 31)
+            if response.head.headerFields[.age] != "\(age)" {
+                report(call, "Age \(response.head.headerFields[.age] ?? "-"), which is \(age)")
             }
             let seconds = Int64((Double(time) / 1000).rounded(.down))
-            if response.outcome.timeToLive != seconds {
+            if !served.isOfUnknownAge, response.outcome.timeToLive != seconds {
                 report(call, "ttl \(response.outcome.timeToLive ?? 0), which is \(seconds)")
             }
         }

@@ -16,6 +16,8 @@ struct Served {
     /// - Parameters:
     ///   - last: the answer that its head is of (a 200, a 304 or a HEAD).
     ///   - now: when the call came in.
+    ///   - claimedAge: what the cache says. What came ahead of the clock has an unknown age; what came
+    ///     during the call has none, and that is not told apart here.
     init(
         _ fields: HTTPFields,
         explicitExpiry: Timestamp?,
@@ -23,7 +25,8 @@ struct Served {
         last: OriginEntry,
         now: Int64,
         world: World,
-        isInvalidated: Bool
+        isInvalidated: Bool,
+        claimedAge: Int64 = 0
     ) {
         isShared = world.configuration.kind == .shared
         self.status = status
@@ -39,7 +42,8 @@ struct Served {
         let apparentAge = max(0, Self.seconds(received) - date) * 1000
         let responseDelay = max(0, received - last.arrivedAt)
         let ageValue = (last.fields[.age].flatMap { Int64($0) } ?? 0) * 1000
-        age = max(apparentAge, ageValue + responseDelay) + max(0, now - received)
+        let isUnknown = claimedAge == .max && received - now > 5000 && explicitExpiry != .distantFuture
+        age = isUnknown ? .max : max(apparentAge, ageValue + responseDelay) + max(0, now - received)
 
         var lifetime: Int64 = 0
         // A 304 without `Date` gets the second in which it came, as a recipient with a clock writes it. RFC 9110 §6.6.1
@@ -65,7 +69,11 @@ struct Served {
 
     private static func seconds(_ milliseconds: Int64) -> Int64 { milliseconds / 1000 }
 
-    var timeToLive: Int64 { explicitExpiry.map { $0.milliseconds &- now } ?? lifetime - age }
+    var isOfUnknownAge: Bool { age == .max }
+    var timeToLive: Int64 {
+        if isOfUnknownAge { return lifetime - age }
+        return explicitExpiry.map { $0.milliseconds &- now } ?? lifetime - age
+    }
     var isFresh: Bool { timeToLive > 0 }
     private var staleness: Int64 { -timeToLive }
 
