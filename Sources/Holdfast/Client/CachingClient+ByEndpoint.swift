@@ -79,11 +79,11 @@ extension CachingClient {
     }
 
     /// The principal's own key first, then everybody's; none where the request goes past the store.
-    private func lookupKeys(of request: CacheRequest) -> [CacheKey] { engine.prepare(request)?.lookupKeys ?? [] }
+    func lookupKeys(of request: CacheRequest) -> [CacheKey] { engine.prepare(request)?.lookupKeys ?? [] }
 
-    private func isStored(_ key: CacheKey) async throws -> Bool { try await !store.responses.lookup(key).isEmpty }
+    func isStored(_ key: CacheKey) async throws -> Bool { try await !store.responses.lookup(key).isEmpty }
 
-    private func invalidate(_ key: CacheKey, keepingForOffline: Bool) async throws {
+    func invalidate(_ key: CacheKey, keepingForOffline: Bool) async throws {
         try await store.responses.invalidate(.key(key), keepingForOffline: keepingForOffline, at: clock.now())
     }
 }

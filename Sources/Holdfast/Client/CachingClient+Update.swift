@@ -128,6 +128,7 @@ extension CachingClient {
         guard let data = try content.data(found.data, replacing: found.value, with: value) else {
             return StoredUpdate(value: value)
         }
+        try await invalidateOthers(than: found.stored, prepared.request)
         let now = clock.now()
         let replaced = try await store.replaceBody(
             of: found.stored,
@@ -140,6 +141,16 @@ extension CachingClient {
             try await store.replaceBody(of: replaced.stored, with: body, excludesFetches: false) { _ in
                 replaced.former
             } != nil
+        }
+    }
+}
+
+extension CachingClient {
+    /// Makes stale what the request would find under its other key: of what is stored, a fresh
+    /// response is chosen before a changed one, even an older one.
+    fileprivate func invalidateOthers(than stored: StoredResponse, _ request: CacheRequest) async throws {
+        for key in lookupKeys(of: request) where key != stored.key {
+            if try await isStored(key) { try await invalidate(key, keepingForOffline: true) }
         }
     }
 }

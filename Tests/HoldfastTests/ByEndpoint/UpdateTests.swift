@@ -278,6 +278,23 @@ import Testing
         }
     }
 
+    /// An API that says `public` first and `private` later leaves two responses, both fresh.
+    @Test func anOlderSharedResponseDoesNotHideAChangedValue() async throws {
+        try await ScriptedClient.run { fixture in
+            let endpoint = GetMovie(principal: "ada")
+            fixture.script("/movie", Self.reply(1, [.cacheControl: "max-age=600, public"]))
+            _ = try await fixture.client.fetch(endpoint)
+            fixture.clock.advance(by: .seconds(5))
+            fixture.script("/movie", Self.reply(2, [.cacheControl: "max-age=600, private"]))
+            _ = try await fixture.client.fetch(endpoint, .networkOnly)
+            let update = try await fixture.client.update(endpoint) { $0.likes = 3 }
+            #expect(try await fixture.client.stored(endpoint)?.value.likes == 3)
+            try await update.rollBack()
+            let back = try await fixture.client.stored(endpoint)
+            #expect(back?.value.likes == 2 && back?.isStale == false)
+        }
+    }
+
     @Test func tagsAndInvalidationsStay() async throws {
         try await ScriptedClient.run { fixture in
             let endpoint = GetMovie(tags: ["movies"])
