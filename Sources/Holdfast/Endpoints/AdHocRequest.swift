@@ -29,6 +29,8 @@ public struct AdHocRequest<Response: Decodable & Sendable>: Endpoint {
     public var secrets = Secrets()
     /// See ``Endpoint/storage``.
     public var storage = CacheRequest.Storage.byResponse
+    /// See ``Endpoint/offlineReads``.
+    public var offlineReads: OfflineReads?
     /// See ``Endpoint/rule``.
     public var rule: RuleSettings?
     /// See ``Endpoint/tags``.
