@@ -77,6 +77,27 @@ import Testing
         }
     }
 
+    @Test(arguments: ["/users/../admin", "/users/%2e%2E/admin", "/users/..;x", "/users/..?q=1", "/users/..%2fadmin"])
+    func refusesAURLWithDotSegments(path: String) async throws {
+        try await ScriptedClient.run { fixture in
+            for url in [Self.url + path, path] {
+                let error = await #expect(throws: HoldfastError.self) {
+                    try await fixture.client.get(url, as: Int.self)
+                }
+                #expect(error?.code == (url == path ? .urlMissing : .invalidURL))
+            }
+            #expect(fixture.transport.requests.isEmpty)
+        }
+    }
+
+    @Test func sendsDotsThatAreNoSegments() async throws {
+        try await ScriptedClient.run { fixture in
+            fixture.script("/a.b/..c?q=../x", .fresh("1"))
+            let number = try await fixture.client.get(Self.url + "/a.b/..c?q=../x", as: Int.self)
+            #expect(number.value == 1)
+        }
+    }
+
     @Test func aPathIsBelowTheEnvironment() async throws {
         let environment = ServerEnvironment("test", baseURL: Self.url + "/v1")
         try await ScriptedClient.run(.init(environment: environment)) { fixture in

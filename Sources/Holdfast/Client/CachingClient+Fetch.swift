@@ -56,6 +56,9 @@ extension CachingClient {
     /// validators; an answer that confirms or repeats the stored content is emitted marked unchanged. Where the mode keeps the
     /// network out (`offline`, `preferStored`) the stream completes after a stored value. ``Call`` has more to choose.
     ///
+    /// To name an endpoint by its case alone, say first of which type:
+    /// `client.of(MovieAPI.self).startWith(.newMovies(page: 1))`. See ``of(_:)``.
+    ///
     /// - Parameter failure: how the stream ends when the network fails after a stored value. Without a stored value it always throws.
     public func startWith<E: Endpoint>(
         _ endpoint: E,

@@ -66,7 +66,8 @@ public struct AdHocRequest<Response: Decodable & Sendable>: Endpoint {
     /// - Parameters:
     ///   - url: an absolute `http` or `https` URL, or a path below the client's environment
     ///     (``CachingClient/Configuration/environment``). Percent-encoded where it must be; it may
-    ///     have a query. Put what users typed into `query`, which encodes it.
+    ///     have a query. Put what users typed into `query`, which encodes it. A path in which a
+    ///     segment reads as `.` or `..` fails the call with code `invalidURL`.
     ///   - method: by the task where none is given.
     ///   - task: parameters and content. None unless told otherwise.
     ///   - headers: fields of this request.

@@ -92,6 +92,8 @@ extension Endpoint {
         }
         let path = path.urlPath
         try path.check(of: typeName)
+        // A URL that is given whole is a base URL, and may have data in it as well.
+        try URLPath(raw: String(text.afterAuthority)).check(of: typeName)
         if parameters.isEmpty, let target = plainTarget(below: text, path.text) { return target }
         let base = try TargetURI(text, inMessages: "The base URL of '\(typeName)' is no URL")
         // A path has no fragment: a '#' in it is part of a name.
@@ -132,6 +134,12 @@ extension HTTPFields {
 
 extension String {
     fileprivate var hasQueryOrFragment: Bool { utf8.contains { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } }
+
+    /// What follows scheme and authority. RFC 3986 §3.2
+    fileprivate var afterAuthority: Substring {
+        guard let colon = firstIndex(of: ":"), self[colon...].hasPrefix("://") else { return self[...] }
+        return self[colon...].dropFirst(3).drop { !"/?#".contains($0) }
+    }
 
     /// This path with another below it: exactly one slash between them.
     fileprivate func joinedPath(_ other: some StringProtocol) -> String {

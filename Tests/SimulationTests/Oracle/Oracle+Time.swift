@@ -60,6 +60,8 @@ extension Oracle {
             if detail == "stale-if-error", served.allowsStaleOnError(call), sawServerError(call) { return }
             // Too many wait for the origin: the cache's own 503, for which the same may stand in. RFC 5861 §4
             if detail == "overloaded", served.allowsStaleOnError(call) { return }
+            // Who wants the network first has the stored response where no request could be sent.
+            if detail == "overloaded", isGood, preference == .networkFirst { return }
             let mayStandIn = mayBeStale && served.status < 400 && !served.isInvalidated
             if detail == "slow", mayStandIn, world.configuration.options.softTimeout != nil { return }
             if detail == "guarded", mayStandIn, world.configuration.options.goodDataGuard != nil { return }
