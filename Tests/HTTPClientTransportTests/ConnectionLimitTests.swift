@@ -75,6 +75,16 @@ import Testing
         }
     }
 
+    /// Whether the transport knows that a request has to wait for a connection.
+    private func findsNoConnection(_ transport: HTTPClientTransport, _ origin: RunningOrigin) async throws -> Bool {
+        let isWaiting = Atomic(false)
+        var request = try request(origin.url("/probe"))
+        request.onWaiting = { isWaiting.store(true, ordering: .relaxed) }
+        let probe = request
+        await #expect(throws: TransportError.self) { _ = try await transport.send(probe) }
+        return isWaiting.load(ordering: .relaxed)
+    }
+
     /// Two connections, and both are held.
     private func withBusyConnections(
         _ body: @Sendable (HTTPClientTransport, RunningOrigin) async throws -> Void
@@ -96,6 +106,8 @@ import Testing
                         }
                     }
                     while origin.requestCount < 2 { await Task.yield() }
+                    // The transport may learn later than the origin that a connection is in use.
+                    while try await !findsNoConnection(transport, origin) {}
                     try await body(transport, origin)
                     #expect(origin.requestCount == 2)
                     gate.open()
