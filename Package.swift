@@ -170,7 +170,7 @@ let package = Package(
         ),
         .target(
             name: "SampleOrigin",
-            dependencies: ["CZlib", hummingbird, crypto, httpTypes, logging, nioCore, nioHTTP1],
+            dependencies: ["CZlib", hummingbird, crypto, httpTypes, logging, nioCore, nioHTTP1, nioPosix],
             swiftSettings: settings
         ),
         .executableTarget(

@@ -1,6 +1,7 @@
 import Hummingbird
 import Logging
 import NIOCore
+import NIOPosix
 import Synchronization
 
 /// Starts and stops the server of one origin, any number of times, always on the same port.
@@ -110,11 +111,23 @@ actor OriginServer {
 
     private func close(listener: any Channel, run: Task<Void, Never>) async {
         // Nothing new first, then what is there, then the handlers that wait for something else than their connection.
+        await finishAccepting(listener)
         try? await listener.close()
         state.connections.closeAll()
         run.cancel()
         await run.value
         phase = .stopped
+    }
+
+    /// Has the connections that are being accepted come to their handlers: NIO ends the process where it
+    /// drops one before that.
+    private func finishAccepting(_ listener: any Channel) async {
+        try? await listener.setOption(.autoRead, value: false).get()
+        // Each is set up on its own loop, and then handed over on the listener's.
+        for _ in 0..<2 {
+            for loop in MultiThreadedEventLoopGroup.singleton.makeIterator() { try? await loop.submit {}.get() }
+            try? await listener.eventLoop.submit {}.get()
+        }
     }
 
     private static func explained(_ error: any Error, host: String, port: Int) -> OriginError {
