@@ -93,7 +93,7 @@ extension Endpoint {
         let path = path.urlPath
         try path.check(of: typeName)
         // A URL that is given whole is a base URL, and may have data in it as well.
-        try URLPath(raw: String(text.afterAuthority)).check(of: typeName)
+        if text.mayHaveDotSegments { try URLPath(raw: text.afterAuthority).check(of: typeName) }
         if parameters.isEmpty, let target = plainTarget(below: text, path.text) { return target }
         let base = try TargetURI(text, inMessages: "The base URL of '\(typeName)' is no URL")
         // A path has no fragment: a '#' in it is part of a name.
@@ -135,10 +135,21 @@ extension HTTPFields {
 extension String {
     fileprivate var hasQueryOrFragment: Bool { utf8.contains { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } }
 
-    /// What follows scheme and authority. RFC 3986 §3.2
-    fileprivate var afterAuthority: Substring {
-        guard let colon = firstIndex(of: ":"), self[colon...].hasPrefix("://") else { return self[...] }
-        return self[colon...].dropFirst(3).drop { !"/?#".contains($0) }
+    /// Whether the URL has a dot, or a byte that may stand for one, behind its authority.
+    fileprivate var mayHaveDotSegments: Bool {
+        utf8[pathStart...].contains { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "%") }
+    }
+
+    /// The part of the URL behind its scheme and authority. RFC 3986 §3.2
+    fileprivate var afterAuthority: String { String(self[pathStart...]) }
+
+    private var pathStart: String.Index {
+        guard let colon = utf8.firstIndex(of: UInt8(ascii: ":")), utf8[colon...].starts(with: "://".utf8) else {
+            return startIndex
+        }
+        let authority = utf8.index(colon, offsetBy: 3)
+        let ends = "/?#".utf8
+        return utf8[authority...].firstIndex { ends.contains($0) } ?? endIndex
     }
 
     /// This path with another below it: exactly one slash between them.
