@@ -1,8 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The benchmarks: a package of their own, so that users of Holdfast do not pay for what they need. The sources that are measured are linked into it, so that measuring the semantics builds
-// neither a network nor a database. 'scripts/benchmark' builds and runs it.
+// The benchmarks: a package of their own, so that users of Holdfast do not pay for what they need.
+// The sources that are measured are linked into it, so that measuring the semantics builds neither
+// a network nor a database. 'scripts/benchmark' builds and runs it.
 
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),

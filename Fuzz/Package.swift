@@ -1,10 +1,10 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The fuzzers: a package of their own, because '-sanitize=fuzzer' instruments everything it is built
-// with, and because it needs little. The sources under test are linked into it. 'scripts/fuzz' builds
-// and runs it. The main package builds the same target functions into 'FuzzReplayTests', which replay
-// recorded inputs.
+// The fuzzers: a package of their own, because '-sanitize=fuzzer' instruments everything it is
+// built with, and because it needs little. The sources under test are linked into it.
+// 'scripts/fuzz' builds and runs it. The main package builds the same target functions into
+// 'FuzzReplayTests', which replay recorded inputs.
 
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),

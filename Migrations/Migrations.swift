@@ -11,10 +11,10 @@ public struct Migration: Sendable, Hashable {
     /// The statements.
     public let sql: String
 
-    init(version: Int32, name: String, octets: [UInt8]) {
+    init(version: Int32, name: String, bytes: [UInt8]) {
         self.version = version
         self.name = name
-        self.sql = String(decoding: octets, as: UTF8.self)
+        self.sql = String(decoding: bytes, as: UTF8.self)
     }
 }
 
@@ -27,10 +27,10 @@ public enum Migrations {
 
     /// Every step, ascending by version, without gaps.
     public static let all: [Migration] = [
-        Migration(version: 1, name: "V001__store", octets: PackageResources.V001__store_sql),
-        Migration(version: 2, name: "V002__tags", octets: PackageResources.V002__tags_sql),
-        Migration(version: 3, name: "V003__sweeps", octets: PackageResources.V003__sweeps_sql),
-        Migration(version: 4, name: "V004__causes", octets: PackageResources.V004__causes_sql),
+        Migration(version: 1, name: "V001__store", bytes: PackageResources.V001__store_sql),
+        Migration(version: 2, name: "V002__tags", bytes: PackageResources.V002__tags_sql),
+        Migration(version: 3, name: "V003__sweeps", bytes: PackageResources.V003__sweeps_sql),
+        Migration(version: 4, name: "V004__causes", bytes: PackageResources.V004__causes_sql),
     ]
 
     /// The version that the last step leads to.

@@ -66,8 +66,8 @@ class Cases:
                 before = load.count_at(origin)
                 report = load.wrk(server, **options_of(self.options.seconds))
                 reports[server.name].append(report)
-                if report["octets"] < 0.98 * length * report["requests"]:
-                    raise Failure(f"'{server.name}' sent {report['octets']:,.0f} octets in {report['requests']} answers, less than {length} each.")
+                if report["bytes"] < 0.98 * length * report["requests"]:
+                    raise Failure(f"'{server.name}' sent {report['bytes']:,.0f} bytes in {report['requests']} answers, less than {length} each.")
                 seen = load.count_at(origin) - before
                 if hits and seen > 0:
                     raise Failure(f"'{server.name}' was to answer from its cache, and asked the origin {seen} times.")
@@ -81,7 +81,7 @@ class Cases:
         for _ in range(4):
             status, fields, body = load.get(server.port, target)
         if status != 200 or not body.startswith(f"{target} holdfast".encode()) or not length * 0.98 <= len(body) <= length * 1.02:
-            raise Failure(f"'{server.name}' answers {target} with {status} and {len(body)} octets, {body[:40]!r}.")
+            raise Failure(f"'{server.name}' answers {target} with {status} and {len(body)} bytes, {body[:40]!r}.")
         if server.name == "holdfast" and not fields["Cache-Status"].startswith("holdfast; hit"):
             raise Failure(f"'{server.name}' says 'Cache-Status: {fields['Cache-Status']}' of what must be a hit.")
 

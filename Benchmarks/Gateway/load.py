@@ -28,7 +28,7 @@ def start_wrk(port, target="/", seconds=3, connections=64, script=None, argument
 
 
 def report_of(process):
-    """What wrk says: requests, octets read, their rate, latencies in seconds. An error of a socket or a status is a failure."""
+    """What wrk says: requests, bytes read, their rate, latencies in seconds. An error of a socket or a status is a failure."""
     text, _ = process.communicate()
     counted = re.search(r"(\d+) requests in ([\d.]+)(us|ms|s|m), ([\d.]+)([KMGT]?B) read", text)
     if process.returncode != 0 or not counted or int(counted[1]) == 0:
@@ -41,7 +41,7 @@ def report_of(process):
     requests = int(counted[1])
     return {
         "requests": requests,
-        "octets": float(counted[4]) * SIZES[counted[5]],
+        "bytes": float(counted[4]) * SIZES[counted[5]],
         "rate": requests / (float(counted[2]) * UNITS[counted[3]]),
         "p50": latencies[50],
         "p99": latencies[99],

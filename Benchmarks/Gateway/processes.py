@@ -78,7 +78,7 @@ class Server:
         return total / TICKS
 
     def resident(self):
-        """Octets, of all its processes; what they share counts once for each."""
+        """Bytes, of all its processes; what they share counts once for each."""
         return sum(int(fields[21]) * PAGE for pid in self.pids() if (fields := statistics_of(pid)))
 
     def stop(self, with_signal=signal.SIGTERM):

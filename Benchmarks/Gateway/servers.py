@@ -27,7 +27,7 @@ def made(*parts):
 
 # MARK: The origin
 
-PAD = "holdfast" * 500  # 4,000 octets: nginx takes no longer word.
+PAD = "holdfast" * 500  # 4,000 bytes: nginx takes no longer word.
 
 
 def origin(folder):

@@ -1,6 +1,6 @@
 """An origin that counts its requests by target and answers after a while; slow_origin.py PORT.
 
-GET /any/path?wait=MS&size=N&control=TEXT   N octets made of the path, after MS milliseconds, with 'Cache-Control: TEXT'
+GET /any/path?wait=MS&size=N&control=TEXT   N bytes made of the path, after MS milliseconds, with 'Cache-Control: TEXT'
 GET /requests?of=TARGET                     how many requests for that target (percent-encoded) there were, as text
 """
 
@@ -13,7 +13,7 @@ requests = collections.Counter()
 
 
 def body_of(target, size):
-    """Octets that only this target has."""
+    """Bytes that only this target has."""
     word = f"{target} ".encode()
     return (word * (size // len(word) + 1))[:size]
 

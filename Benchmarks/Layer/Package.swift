@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The benchmark of the request layer: a package that uses Holdfast as any other would. 'scripts/benchmark-layer' builds and runs it.
+// The benchmark of the request layer: a package that uses Holdfast as any other would.
+// 'scripts/benchmark-layer' builds and runs it.
 
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),

@@ -1,4 +1,5 @@
-/// What can be switched without another version of the program. Given to whoever needs it, never looked up.
+/// What can be switched without another version of the program. Given to whoever needs it, never
+/// looked up.
 public struct FeatureToggles: Sendable, Hashable {
     /// Requests go out as GraphQL instead of REST.
     public var usesGraphQL: Bool

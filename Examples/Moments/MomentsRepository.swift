@@ -41,15 +41,17 @@ public struct MomentsRepository: Sendable {
         )
     }
 
-    /// The stored feed at once, then the network's. Each says where it comes from, how old it is, and whether it is stale.
+    /// The stored feed at once, then the network's. Each says where it comes from, how old it is,
+    /// and whether it is stale.
     ///
-    /// Where the network fails after a stored feed the stream just ends: what was stored stands. It throws `HoldfastError`
-    /// only where there was nothing to show.
+    /// Where the network fails after a stored feed the stream just ends: what was stored stands. It
+    /// throws `HoldfastError` only where there was nothing to show.
     public func feed(of userID: String) -> EmissionStream<MomentsDetails> {
         session.emissions(of: getMoments.call(userID: userID).with { $0.networkFailure = .endingQuietly })
     }
 
-    /// One feed: the stored one while it is fresh, else the network's; the stored one, marked, where the network is away.
+    /// One feed: the stored one while it is fresh, else the network's; the stored one, marked,
+    /// where the network is away.
     ///
     /// - Throws: `HoldfastError`.
     public func currentFeed(of userID: String) async throws -> Emission<MomentsDetails> {
@@ -58,7 +60,8 @@ public struct MomentsRepository: Sendable {
 
     /// Likes a moment, or no longer. After that no stored feed is taken for fresh.
     ///
-    /// - Throws: `HoldfastError`, also where the network is away; what is stored is as it was then. ``FeatureIsOff``.
+    /// - Throws: `HoldfastError`, also where the network is away; what is stored is as it was then.
+    ///   ``FeatureIsOff``.
     @discardableResult
     public func setLiked(_ isLiked: Bool, momentID: String) async throws -> Moment {
         guard toggles.allowsLikes else { throw FeatureIsOff(feature: "likes") }

@@ -1,6 +1,7 @@
 public import Holdfast
 
-// A protocol per request: the repository is written on these, and does not change when REST becomes GraphQL beneath it.
+// A protocol per request: the repository is written on these, and does not change when REST becomes
+// GraphQL beneath it.
 
 /// The moments of a user.
 public protocol GetMomentsByUserID: Sendable {
@@ -14,5 +15,6 @@ public protocol UpdateMomentLike: Sendable {
     func call(momentID: String, isLiked: Bool) -> Call<Moment>
 }
 
-/// What stored feeds are filed under, so that a like finds them, in whichever way and for whichever user they were asked for.
+/// What stored feeds are filed under, so that a like finds them, in whichever way and for whichever
+/// user they were asked for.
 let momentsTag = "moments"

@@ -1,11 +1,13 @@
 public import Holdfast
 
-/// What executes requests. The repository knows nothing else of networks and stores, so that a test, or an app that wants
-/// to watch or to limit what is asked, puts its own in the place of a client.
+/// What executes requests. The repository knows nothing else of networks and stores, so that a
+/// test, or an app that wants to watch or to limit what is asked, puts its own in the place of a
+/// client.
 public protocol MomentsSession: Sendable {
     /// What is stored first, then what the network answers.
     func emissions<Value: Sendable>(of call: Call<Value>) -> EmissionStream<Value>
-    /// One value, by the rules of HTTP: what is stored and fresh, else the network's, else what is stored and stale.
+    /// One value, by the rules of HTTP: what is stored and fresh, else the network's, else what is
+    /// stored and stale.
     ///
     /// - Throws: `HoldfastError`.
     func current<Value: Sendable>(_ call: Call<Value>) async throws -> Emission<Value>

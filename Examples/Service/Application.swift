@@ -6,7 +6,8 @@ import NIOCore
 
 /// The service: the whole of it, for the executable and for tests.
 ///
-/// It is a `Service` of swift-service-lifecycle, and shuts down gracefully. The repository's client stays the caller's to close, afterwards.
+/// It is a `Service` of swift-service-lifecycle, and shuts down gracefully. The repository's client
+/// stays the caller's to close, afterwards.
 ///
 /// - Parameters:
 ///   - port: 0 takes a free one.
@@ -20,13 +21,14 @@ func buildApplication(
 ) -> some ApplicationProtocol {
     let router = Router()
     router.add(middleware: ProblemMiddleware())
-    // It says nothing of the upstream: a service that is restarted because its upstream is away helps nobody.
+    // It says nothing of the upstream: a service that is restarted because its upstream is away
+    // helps nobody.
     router.get("/health") { _, _ in Health() }
     router.get("/feed/{user}") { _, context in
-        FeedAnswer(try await repository.currentFeed(of: try context.segment("user")))
+        FeedResponse(try await repository.currentFeed(of: try context.segment("user")))
     }
     router.post("/moments/{id}/like") { _, context in
-        LikeAnswer(moment: try await repository.setLiked(true, momentID: try context.segment("id")))
+        LikeResponse(moment: try await repository.setLiked(true, momentID: try context.segment("id")))
     }
     return Application(
         router: router,

@@ -54,7 +54,8 @@ struct MomentsServiceCommand: AsyncParsableCommand {
         )
         let repository = MomentsRepository(session: client, toggles: FeatureToggles(usesGraphQL: usesGraphQL))
         let application = buildApplication(repository, host: host, port: port, logger: logger) { [host] port in
-            // Written past the buffers of standard output: whoever waits for this line waits on a pipe.
+            // Written past the buffers of standard output: whoever waits for this line waits on a
+            // pipe.
             FileHandle.standardOutput.write(Data("moments-service listening on http://\(host):\(port)\n".utf8))
         }
         do {

@@ -11,7 +11,8 @@ struct Problem: ResponseEncodable {
     /// The error's code, in the words of Holdfast.
     let code: String
 
-    /// What an error of the request layer means to a caller of this service. The error's own message is for the log: it names the upstream.
+    /// What an error of the request layer means to a caller of this service. The error's own
+    /// message is for the log: it names the upstream.
     init(_ error: HoldfastError) {
         let (status, detail): (HTTPResponse.Status, String) =
             switch error.code {

@@ -7,7 +7,8 @@
 
 #include <sqlite3.h>
 
-// SQLITE_CONFIG_MEMSTATUS: whether SQLite counts its memory. SQLITE_MISUSE, and no change, once the process has used SQLite.
+// SQLITE_CONFIG_MEMSTATUS: whether SQLite counts its memory. SQLITE_MISUSE, and no change, once the
+// process has used SQLite.
 static inline int csqlite_configureMemoryStatistics(int isOn) {
     return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, isOn);
 }

@@ -16,9 +16,11 @@ package enum StandardStream: Int32, Sendable {
 
     /// To be called before anything is opened.
     package static func prepare() {
-        // Whoever reads the output may stop reading ('| head'): that is an error of a write, not the end of the process.
+        // Whoever reads the output may stop reading ('| head'): that is an error of a write, not
+        // the end of the process.
         signal(SIGPIPE, SIG_IGN)
-        // Descriptors that the caller closed would be given to the first files and sockets that are opened, and output would go there.
+        // Descriptors that the caller closed would be given to the first files and sockets that are
+        // opened, and output would go there.
         while true {
             let descriptor = open("/dev/null", O_RDWR)
             if descriptor < 0 || descriptor > STDERR_FILENO {
@@ -28,11 +30,12 @@ package enum StandardStream: Int32, Sendable {
         }
     }
 
-    /// Writes all of it, by the system's own call: `FileHandle` does not tell a closed pipe from a full disk.
+    /// Writes all of it, by the system's own call: `FileHandle` does not tell a closed pipe from a
+    /// full disk.
     ///
     /// - Throws: ``Closed``, or ``CommandFailure`` (a full disk, say).
-    package func write(_ octets: UnsafeRawBufferPointer) throws {
-        var rest = octets[...]
+    package func write(_ bytes: UnsafeRawBufferPointer) throws {
+        var rest = bytes[...]
         while !rest.isEmpty {
             let count = systemWrite(rawValue, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
             if count >= 0 {

@@ -4,8 +4,8 @@ import Foundation
 extension ParsableCommand {
     /// Ends the process because of what parsing the command line threw.
     ///
-    /// An option that the command does not know comes before all else: what the parser finds missing is
-    /// often only misspelt, and it looks for that first.
+    /// An option that the command does not know comes before all else: what the parser finds
+    /// missing is often only misspelt, and it looks for that first.
     package static func exitAfterParsing(_ error: any Error) -> Never {
         if exitCode(for: error) == .validationFailure,
             let unknown = UnknownOption(in: Array(CommandLine.arguments.dropFirst()), of: self)

@@ -4,10 +4,12 @@ public import Logging
 import Synchronization
 import Tracing
 
-/// The cache: requests in, responses out, from store or network as RFC 9111, the request's preference and the mode say.
+/// The cache: requests in, responses out, from store or network as RFC 9111, the request's
+/// preference and the mode say.
 ///
-/// Both doors, the embedded request layer and the gateway, stand on this one type. It decides nothing itself: ``ExchangeMachine`` and
-/// ``FillDecision`` do, as values, and it performs what they say.
+/// Both doors, the embedded request layer and the gateway, stand on this one type. It decides
+/// nothing itself: ``ExchangeMachine`` and ``FillDecision`` do, as values, and it performs what
+/// they say.
 public final class CacheEngine: Sendable {
     let store: any ResponseStore
     /// The store, where it can be asked on the calling thread.
@@ -24,7 +26,7 @@ public final class CacheEngine: Sendable {
     let metrics = ExchangeMetrics()
     let fills = FillRegistry()
     let partitions: CredentialPartition
-    let overrides = OverrideMemory()
+    let overrides = OverrideCache()
     let origins: OriginRegistry
     let throttle: FailureThrottle
     let health = OriginHealthMetrics()
@@ -42,10 +44,11 @@ public final class CacheEngine: Sendable {
 
     /// - Parameters:
     ///   - policy: private (a client's own cache) or shared, and the heuristics.
-    ///   - credentialSecret: keys the HMAC that takes the place of credentials in cache keys; kept in the store, so that it
-    ///     outlives the process. At least 16 octets.
+    ///   - credentialSecret: keys the HMAC that takes the place of credentials in cache keys; kept
+    ///     in the store, so that it outlives the process. At least 16 bytes.
     ///   - options: timeouts, limits, breaker and guard.
-    ///   - rules: what holds for single requests and responses in place of policy, options and the responses' own fields; `nil` costs nothing.
+    ///   - rules: what holds for single requests and responses in place of policy, options and the
+    ///     responses' own fields; `nil` costs nothing.
     ///   - clock: read when a request comes in, and when an answer does.
     ///   - sleeper: what timeouts and probes are timed by.
     ///   - jitter: a number from 0 to 1 for each probe of an origin that is away.
@@ -62,7 +65,7 @@ public final class CacheEngine: Sendable {
         jitter: @escaping @Sendable () -> Double = { Double.random(in: 0...1) },
         logger: Logger
     ) {
-        precondition(credentialSecret.count >= 16, "A credential secret has at least 16 octets.")
+        precondition(credentialSecret.count >= 16, "A credential secret has at least 16 bytes.")
         precondition(options.inFlightLimit > 0, "'inFlightLimit' is at least 1, or no request could be sent.")
         self.store = store
         self.blockingStore = store as? any BlockingLookup
@@ -83,7 +86,8 @@ public final class CacheEngine: Sendable {
         self.logger = logger
     }
 
-    /// How much of the network may be used. A change counts for requests that come in after it; those under way end as they began.
+    /// How much of the network may be used. A change counts for requests that come in after it;
+    /// those under way end as they began.
     public var mode: OfflineMode {
         get { currentMode.withLock { $0 } }
         set {
@@ -100,10 +104,11 @@ public final class CacheEngine: Sendable {
 
     private var settings: EngineSettings { currentSettings.withLock { $0 } }
 
-    /// Takes other options and rules in place of those that it has, for requests that come in after it. Breakers, fetches and what is stored stay.
+    /// Takes other options and rules in place of those that it has, for requests that come in after
+    /// it. Breakers, fetches and what is stored stay.
     ///
-    /// A request that is under way goes on under its rules, and may see either options. `usesCacheGroups` and `usesNoVarySearch` count for what is stored
-    /// from now on.
+    /// A request that is under way goes on under its rules, and may see either options.
+    /// `usesCacheGroups` and `usesNoVarySearch` count for what is stored from now on.
     public func reconfigure(options: EngineOptions, rules: (any ExchangeRules)?) {
         precondition(options.inFlightLimit > 0, "'inFlightLimit' is at least 1, or no request could be sent.")
         currentSettings.withLock { $0 = EngineSettings(options: options, rules: rules) }
@@ -113,10 +118,12 @@ public final class CacheEngine: Sendable {
         settingsChanged()
     }
 
-    /// Ends every ``ResidentHit`` so far: to be called after something else than before decides about answers.
+    /// Ends every ``ResidentHit`` so far: to be called after something else than before decides
+    /// about answers.
     package func settingsChanged() { changes.add(1, ordering: .releasing) }
 
-    /// Grows with every change of mode, options or rules: what was decided under another number may be decided otherwise now.
+    /// Grows with every change of mode, options or rules: what was decided under another number may
+    /// be decided otherwise now.
     package var settingsVersion: UInt64 { changes.load(ordering: .acquiring) }
 
     /// How much of the network one request may use: the mode, or less where a rule says so.
@@ -127,8 +134,8 @@ public final class CacheEngine: Sendable {
 
     /// Answers a request.
     ///
-    /// It returns when the head is known; the body streams after it. Cancelling the calling task ends this exchange, and the fetch
-    /// behind it if nobody else waits for that.
+    /// It returns when the head is known; the body streams after it. Cancelling the calling task
+    /// ends this exchange, and the fetch behind it if nobody else waits for that.
     /// - Throws: ``ExchangeError``, or `CancellationError`.
     @concurrent
     public func respond(to request: CacheRequest) async throws -> CacheResponse {
@@ -194,26 +201,32 @@ public final class CacheEngine: Sendable {
     /// Fetches under way, those that nobody waits for included.
     package var fillCount: Int { fills.count }
 
-    /// Callers who wait for fetches that are shared, for tests that must know that somebody has joined.
+    /// Callers who wait for fetches that are shared, for tests that must know that somebody has
+    /// joined.
     package var memberCount: Int { fills.memberCount }
 
     /// The key under which a request's answer is looked up and, unless it may be shared, stored.
     ///
-    /// `nil` where the request names no `http` or `https` target, or its method, its content or a rule allows no stored answer.
+    /// `nil` where the request names no `http` or `https` target, or its method, its content or a
+    /// rule allows no stored answer.
     public func key(for request: CacheRequest) -> CacheKey? {
         prepare(request)?.key
     }
 
-    /// The changes from now on to what is stored for a request's target, whoever makes them: so that a caller can go on listening.
+    /// The changes from now on to what is stored for a request's target, whoever makes them: so
+    /// that a caller can go on listening.
     ///
-    /// Every change that may concern the target is told, in order; a listener that is slow sees the newest 64. What is stored then is asked for as ever
-    /// (with ``CacheRequest/Preference/storedOnly``, say). Ends with the task that reads it, or when the store is closed.
+    /// Every change that may concern the target is told, in order; a listener that is slow sees the
+    /// newest 64. What is stored then is asked for as ever (with
+    /// ``CacheRequest/Preference/storedOnly``, say). Ends with the task that reads it, or when the
+    /// store is closed.
     public func changes(for request: CacheRequest) -> AsyncStream<StoreChange> {
         guard let target = prepare(request)?.keyedTarget else { return AsyncStream { $0.finish() } }
         return store.changes.changes(of: .target(target))
     }
 
-    /// The changes from now on to what is stored under a tag. Ends with the task that reads it, or when the store is closed.
+    /// The changes from now on to what is stored under a tag. Ends with the task that reads it, or
+    /// when the store is closed.
     public func changes(tagged tag: String) -> AsyncStream<StoreChange> {
         store.changes.changes(of: .tag(tag))
     }

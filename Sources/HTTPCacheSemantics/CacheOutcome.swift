@@ -1,4 +1,5 @@
-/// How an exchange ended, in the words of RFC 9211: the same in `Cache-Status`, logs, metrics and the API.
+/// How an exchange ended, in the words of RFC 9211: the same in `Cache-Status`, logs, metrics and
+/// the API.
 public struct CacheOutcome: Sendable, Hashable {
     /// Why a request was forwarded. RFC 9211 §2.2
     public enum ForwardReason: String, Sendable, Hashable, CaseIterable {
@@ -8,7 +9,8 @@ public struct CacheOutcome: Sendable, Hashable {
     public var isHit: Bool
     /// RFC 9211 §2.2.
     public var forward: ForwardReason?
-    /// The status that the origin answered with, where it differs from what is served (304). RFC 9211 §2.3
+    /// The status that the origin answered with, where it differs from what is served (304). RFC
+    /// 9211 §2.3
     public var forwardStatus: Int?
     /// Seconds of freshness left, negative when stale. RFC 9211 §2.4
     public var timeToLive: Int64?
@@ -20,7 +22,8 @@ public struct CacheOutcome: Sendable, Hashable {
     public var notStored: StorageRefusal?
     /// The answer came from another request's fetch. RFC 9211 §2.6
     public var isCollapsed: Bool
-    /// A bounded word for people and programs: `offline`, `unreachable`, `stale-if-error`, …  RFC 9211 §2.8.
+    /// A bounded word for people and programs: `offline`, `unreachable`, `stale-if-error`, …  RFC
+    /// 9211 §2.8.
     public var detail: Detail?
 
     /// The details this project uses; each is a token.
@@ -59,10 +62,12 @@ public struct CacheOutcome: Sendable, Hashable {
         self.notStored = notStored
     }
 
-    /// This outcome as one member of `Cache-Status`: `holdfast; hit; ttl=-3600; detail=offline`. RFC 9211 §2
+    /// This outcome as one member of `Cache-Status`: `holdfast; hit; ttl=-3600; detail=offline`.
+    /// RFC 9211 §2
     ///
-    /// Of `hit` and `fwd` only one is written, `hit` first; `fwd-status`, `stored` and `collapsed` go with `fwd`. A name or detail that is no token is written as a
-    /// string, with `?` for what a string cannot hold.
+    /// Of `hit` and `fwd` only one is written, `hit` first; `fwd-status`, `stored` and `collapsed`
+    /// go with `fwd`. A name or detail that is no token is written as a string, with `?` for what a
+    /// string cannot hold.
     public func cacheStatus(cache name: String = "holdfast") -> String {
         var result = Self.item(name)
         result.reserveCapacity(64)
@@ -86,9 +91,9 @@ public struct CacheOutcome: Sendable, Hashable {
 
     /// A token of RFC 9651 §3.3.4 as it is, anything else as a string of §3.3.3.
     private static func item(_ text: String) -> String {
-        let octets = text.utf8
-        if let first = octets.first, first.isAlpha || first == UInt8(ascii: "*"),
-            octets.allSatisfy({ $0.isTokenOctet || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "/") })
+        let bytes = text.utf8
+        if let first = bytes.first, first.isAlpha || first == UInt8(ascii: "*"),
+            bytes.allSatisfy({ $0.isTokenByte || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "/") })
         {
             return text
         }

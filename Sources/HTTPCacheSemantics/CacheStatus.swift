@@ -3,8 +3,8 @@ internal import RawStructuredFieldValues
 
 /// `Cache-Status`, read: how each cache on the way dealt with the request. RFC 9211 §2
 ///
-/// A field that is malformed, or whose members are no tokens or strings, is ignored as a whole; a parameter that is unknown or of another type is passed
-/// over.
+/// A field that is malformed, or whose members are no tokens or strings, is ignored as a whole; a
+/// parameter that is unknown or of another type is passed over.
 public struct CacheStatus: Sendable, Hashable {
     /// What one cache says.
     public struct Member: Sendable, Hashable {
@@ -87,9 +87,11 @@ public struct CacheStatus: Sendable, Hashable {
 }
 
 extension CacheOutcome {
-    /// The fields with this outcome as the last member of `Cache-Status`, behind those of the caches nearer to the origin. RFC 9211 §2
+    /// The fields with this outcome as the last member of `Cache-Status`, behind those of the
+    /// caches nearer to the origin. RFC 9211 §2
     ///
-    /// It gets a line of its own. A field that came malformed or empty is taken away first, because together with it ours would be ignored by everybody.
+    /// It gets a line of its own. A field that came malformed or empty is taken away first, because
+    /// together with it ours would be ignored by everybody.
     public func appended(to fields: HTTPFields, cache name: String = "holdfast") -> HTTPFields {
         guard fields.count < FieldRules.maximumCount else { return fields }
         var result = fields
@@ -100,7 +102,8 @@ extension CacheOutcome {
 }
 
 extension HTTPFields {
-    /// Takes away a `Cache-Status` that came malformed or empty: together with one more member it would be ignored by everybody. RFC 9211 §2
+    /// Takes away a `Cache-Status` that came malformed or empty: together with one more member it
+    /// would be ignored by everybody. RFC 9211 §2
     package mutating func dropUnreadableCacheStatus() {
         if contains(.cacheStatus), CacheStatus(self).members.isEmpty { self[fields: .cacheStatus] = [] }
     }

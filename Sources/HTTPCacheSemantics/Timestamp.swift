@@ -1,7 +1,7 @@
 /// An instant on the wall clock: whole milliseconds since 1970-01-01T00:00:00Z.
 ///
-/// Ages, expiry and everything on disk use this one unit, so that no seconds are ever compared with milliseconds.
-/// Arithmetic saturates at the ends of `Int64`; it never traps.
+/// Ages, expiry and everything on disk use this one unit, so that no seconds are ever compared with
+/// milliseconds. Arithmetic saturates at the ends of `Int64`; it never traps.
 public struct Timestamp: Sendable, Hashable, Comparable, Codable {
     /// Milliseconds since 1970-01-01T00:00:00Z; negative before it.
     public var milliseconds: Int64
@@ -29,11 +29,12 @@ public struct Timestamp: Sendable, Hashable, Comparable, Codable {
 
     /// How far ahead of the clock an instant may be that the same clock once gave: 5,000 ms.
     ///
-    /// So much a clock is set back when it is corrected in passing: a leap second, a step of NTP. What
-    /// lies further ahead was taken while the clock was wrong.
+    /// So much a clock is set back when it is corrected in passing: a leap second, a step of NTP.
+    /// What lies further ahead was taken while the clock was wrong.
     public static let clockTolerance: Int64 = 5000
 
-    /// Whether it lies further ahead of the clock than ``clockTolerance``: how long ago it was is not known.
+    /// Whether it lies further ahead of the clock than ``clockTolerance``: how long ago it was is
+    /// not known.
     package func isAhead(of now: Timestamp) -> Bool { milliseconds(since: now) > Self.clockTolerance }
 
     /// This instant moved by a number of milliseconds, saturating.

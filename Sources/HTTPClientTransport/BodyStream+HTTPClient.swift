@@ -4,9 +4,10 @@ import NIOCore
 import Synchronization
 
 extension BodyStream {
-    /// The content of a response as it comes off the wire, readable once; what breaks it off is a ``TransportError``. Letting go of it ends the exchange.
+    /// The content of a response as it comes off the wire, readable once; what breaks it off is a
+    /// ``TransportError``. Letting go of it ends the exchange.
     ///
-    /// - Parameter length: octets in all of it, where that is known.
+    /// - Parameter length: bytes in all of it, where that is known.
     init(_ exchange: HTTPClientExchange, length: Int64?, origin: String) {
         let reading = Reading(exchange)
         self.init(length: length) {

@@ -3,8 +3,8 @@ import HTTPCache
 import NIOHTTP1
 import Synchronization
 
-/// The exchanges that have a connection, by origin: so that a request for which every connection was in
-/// use is told from one for which no connection could be made.
+/// The exchanges that have a connection, by origin: so that a request for which every connection
+/// was in use is told from one for which no connection could be made.
 final class BusyConnections: Sendable {
     private struct Origin {
         var count = 0
@@ -46,13 +46,14 @@ final class BusyConnections: Sendable {
         return known.isHTTP1 != false && known.count >= limit
     }
 
-    /// Whether a request that was not sent ended for want of a free connection, or of a free stream.
+    /// Whether a request that was not sent ended for want of a free connection, or of a free
+    /// stream.
     func isLack(_ error: any Error, at origin: String) -> Bool {
         let known = origins.withLock { $0[origin] }
         switch error as? HTTPClientError {
         case .getConnectionFromPoolTimeout?:
-            // Over HTTP/1.1 and below the limit a connection was tried, and the client's timer was only
-            // earlier than the connection's: the origin took too long.
+            // Over HTTP/1.1 and below the limit a connection was tried, and the client's timer was
+            // only earlier than the connection's: the origin took too long.
             return !(known.map { $0.isHTTP1 == true && $0.count < limit } ?? false)
         // The client tells of an earlier failure where it has one.
         case .connectTimeout?, .cancelled?: break

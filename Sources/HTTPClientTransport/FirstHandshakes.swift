@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Bounds the TLS handshakes with an origin of which nobody knows yet whether its requests can share a
-/// connection.
+/// Bounds the TLS handshakes with an origin of which nobody knows yet whether its requests can
+/// share a connection.
 ///
-/// The client makes one connection for each request until the first one tells that the origin speaks
-/// HTTP/2; then it closes the others. Only a few requests are handed to it before that, and the rest with
-/// the first connection, or when one of the few has failed.
+/// The client makes one connection for each request until the first one tells that the origin
+/// speaks HTTP/2; then it closes the others. Only a few requests are handed to it before that, and
+/// the rest with the first connection, or when one of the few has failed.
 final class FirstHandshakes: Sendable {
     fileprivate struct Origin {
         var trying = 0
@@ -21,7 +21,8 @@ final class FirstHandshakes: Sendable {
 
     /// Handshakes at a time.
     static let limit = 8
-    /// Origins that are remembered; of more, all are forgotten, which costs some handshakes and no more.
+    /// Origins that are remembered; of more, all are forgotten, which costs some handshakes and no
+    /// more.
     private static let memory = 4096
 
     private let state = Mutex(State())
@@ -29,7 +30,8 @@ final class FirstHandshakes: Sendable {
     /// Requests that wait.
     var waitingCount: Int { state.withLock { $0.origins.values.reduce(0) { $0 + $1.waiting.count } } }
 
-    /// Returns when a request may be handed to the client; ``leave(_:)`` is to be called once after it.
+    /// Returns when a request may be handed to the client; ``leave(_:)`` is to be called once after
+    /// it.
     ///
     /// - Throws: `CancellationError`.
     func enter(_ origin: String) async throws {

@@ -5,8 +5,10 @@ import Synchronization
 
 /// One request on its way, and what has come for it until that is read.
 ///
-/// What came at once is handed over at once: the head with as much of the content as was there with it. So a short answer wakes who waits for it a single time, where AsyncHTTPClient's
-/// own asynchronous interface wakes it for the head, for each piece and for the end, and the event loop for each piece that is asked for.
+/// What came at once is handed over at once: the head with as much of the content as was there with
+/// it. So a short answer wakes who waits for it a single time, where AsyncHTTPClient's own
+/// asynchronous interface wakes it for the head, for each piece and for the end, and the event loop
+/// for each piece that is asked for.
 final class HTTPClientExchange: HTTPClientResponseDelegate {
     /// A head, and the whole content where all of it came with that.
     struct Answer {
@@ -23,7 +25,7 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
         var waiting: CheckedContinuation<Answer, any Error>?
         /// What came and is not read.
         var chunks = CircularBuffer<ByteBuffer>(initialCapacity: 1)
-        var octets = 0
+        var bytes = 0
         /// Whoever reads faster than anything comes.
         var reader: CheckedContinuation<ByteBuffer?, any Error>?
         /// Kept while there is more than is to be held.
@@ -31,7 +33,7 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
         var end: Result<Void, any Error>?
     }
 
-    /// Octets that are held before no more are taken from the connection.
+    /// Bytes that are held before no more are taken from the connection.
     fileprivate static let limit = 128 << 10
 
     private let loop: any EventLoop
@@ -61,7 +63,8 @@ final class HTTPClientExchange: HTTPClientResponseDelegate {
 
     /// Sends a request and waits for the head of what answers it.
     ///
-    /// - Parameter start: gives it to the client; called on the event loop, so that whatever the client does for it is done where its connection is, and wakes nobody.
+    /// - Parameter start: gives it to the client; called on the event loop, so that whatever the
+    ///   client does for it is done where its connection is, and wakes nobody.
     /// - Throws: AsyncHTTPClient's errors, `CancellationError`.
     func answer(_ start: @escaping @Sendable (HTTPClientExchange) -> HTTPClient.Task<Void>) async throws -> Answer {
         try await withTaskCancellationHandler {
@@ -196,8 +199,8 @@ extension HTTPClientExchange.State {
     ) -> (CheckedContinuation<ByteBuffer?, any Error>?, EventLoopFuture<Void>?) {
         if let reader = reader.take() { return (reader, nil) }
         chunks.append(chunk)
-        octets += chunk.readableBytes
-        guard octets > HTTPClientExchange.limit, !isCancelled else { return (nil, nil) }
+        bytes += chunk.readableBytes
+        guard bytes > HTTPClientExchange.limit, !isCancelled else { return (nil, nil) }
         let promise = loop.makePromise(of: Void.self)
         room = promise
         return (nil, promise.futureResult)
@@ -214,8 +217,8 @@ extension HTTPClientExchange.State {
     /// `nil`: it is still to come.
     fileprivate mutating func take() -> HTTPClientExchange.Ready? {
         if let chunk = chunks.popFirst() {
-            octets -= chunk.readableBytes
-            let hasRoom = octets <= HTTPClientExchange.limit / 2
+            bytes -= chunk.readableBytes
+            let hasRoom = bytes <= HTTPClientExchange.limit / 2
             return HTTPClientExchange.Ready(result: .success(chunk), room: hasRoom ? room.take() : nil)
         }
         if let end { return HTTPClientExchange.Ready(result: end.map { nil }) }

@@ -7,10 +7,11 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// The library's way to origin servers: AsyncHTTPClient, told to do nothing that a cache must not have done behind its back.
+/// The library's way to origin servers: AsyncHTTPClient, told to do nothing that a cache must not
+/// have done behind its back.
 ///
-/// No redirects are followed, no content is decoded, no cookies are kept, no request is repeated. HTTP/1.1, and HTTP/2 where the origin
-/// offers it over TLS.
+/// No redirects are followed, no content is decoded, no cookies are kept, no request is repeated.
+/// HTTP/1.1, and HTTP/2 where the origin offers it over TLS.
 ///
 /// ```swift
 /// let transport = HTTPClientTransport()
@@ -21,16 +22,20 @@ public final class HTTPClientTransport: Transport {
     public struct Configuration: Sendable, Hashable {
         /// The longest wait for a connection, TLS included. 10 seconds.
         public var connectTimeout: Duration
-        /// The longest silence of the origin: before its head, and between two parts of its body. 30 seconds.
+        /// The longest silence of the origin: before its head, and between two parts of its body.
+        /// 30 seconds.
         public var idleTimeout: Duration
-        /// Connections to one origin at a time over HTTP/1.1. Over HTTP/2 requests share one connection.
+        /// Connections to one origin at a time over HTTP/1.1. Over HTTP/2 requests share one
+        /// connection.
         ///
         /// `nil`, the default: as many as there are requests under way, so that none waits for a
-        /// connection. The engine bounds those (`inFlightLimit`, 256 for one origin); responses that are
-        /// read and not stored, downloads and streams among them, have theirs beside these.
+        /// connection. The engine bounds those (`inFlightLimit`, 256 for one origin); responses
+        /// that are read and not stored, downloads and streams among them, have theirs beside
+        /// these.
         ///
-        /// With a number further requests wait for one of so many, for ``connectTimeout`` at most. Then
-        /// they fail as `overloaded`: nothing was sent, and nothing is said against the origin.
+        /// With a number further requests wait for one of so many, for ``connectTimeout`` at most.
+        /// Then they fail as `overloaded`: nothing was sent, and nothing is said against the
+        /// origin.
         public var connectionsPerOrigin: Int?
         /// How long a connection that is not in use is kept. 20 seconds.
         ///
@@ -52,8 +57,9 @@ public final class HTTPClientTransport: Transport {
         }
     }
 
-    /// Fields that belong to the connection or name the target a second time: they are the client's to set, or an answer would be stored
-    /// under a target that it is not from. RFC 9110 §7.6.1, §7.2
+    /// Fields that belong to the connection or name the target a second time: they are the client's
+    /// to set, or an answer would be stored under a target that it is not from. RFC 9110 §7.6.1,
+    /// §7.2
     fileprivate static let framing: Set<String> = [
         "connection", "content-length", "host", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade",
     ]
@@ -65,8 +71,9 @@ public final class HTTPClientTransport: Transport {
     private let isShutDown = Atomic(false)
     private let logger: Logger
 
-    /// Makes a client of its own on the process's shared event loops. ``shutDown()`` ends it; it must be called before the
-    /// transport is let go, or connections stay open until it is collected.
+    /// Makes a client of its own on the process's shared event loops. ``shutDown()`` ends it; it
+    /// must be called before the transport is let go, or connections stay open until it is
+    /// collected.
     public init(
         configuration: Configuration = Configuration(),
         logger: Logger = Logger(label: "holdfast.transport")
@@ -80,7 +87,8 @@ public final class HTTPClientTransport: Transport {
         let limit = max(1, configuration.connectionsPerOrigin ?? .max)
         settings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = limit
         settings.connectionPool.idleTimeout = TimeAmount(configuration.keptTime)
-        // An origin that refuses is away: the cache answers now, and does not wait while connecting is tried again.
+        // An origin that refuses is away: the cache answers now, and does not wait while connecting
+        // is tried again.
         settings.connectionPool.retryConnectionEstablishment = false
         // The engine makes the span of each request that is sent; a second one would say the same.
         settings.tracing.tracer = nil
@@ -97,7 +105,8 @@ public final class HTTPClientTransport: Transport {
     }
 
     deinit {
-        // A forgotten transport closes its connections all the same; there is nobody left to tell of a failure.
+        // A forgotten transport closes its connections all the same; there is nobody left to tell
+        // of a failure.
         if !isShutDown.load(ordering: .relaxed) { client.shutdown { _ in } }
     }
 
@@ -109,8 +118,9 @@ public final class HTTPClientTransport: Transport {
                 message: "The request names no http or https target. Set ':scheme', ':authority' and ':path'."
             )
         }
-        // AsyncHTTPClient takes URLs through Foundation, which re-encodes some octets and loses paths that are no UTF-8. What is sent must be
-        // what was keyed: a target that would not arrive as it stands is refused. What `TargetURI.init(_:)` lets pass, arrives.
+        // AsyncHTTPClient takes URLs through Foundation, which re-encodes some bytes and loses
+        // paths that are no UTF-8. What is sent must be what was keyed: a target that would not
+        // arrive as it stands is refused. What `TargetURI.init(_:)` lets pass, arrives.
         guard target.isAsParsed else {
             throw TransportError(
                 code: .invalidRequest,
@@ -168,7 +178,8 @@ extension HTTPResponse {
         var fields = HTTPFields()
         fields.reserveCapacity(response.headers.count)
         for (name, value) in response.headers {
-            // A field whose name is no token cannot be represented, and says nothing a cache could act on.
+            // A field whose name is no token cannot be represented, and says nothing a cache could
+            // act on.
             guard let name = HTTPField.Name(name) else { continue }
             fields.append(HTTPField(name: name, value: value))
         }

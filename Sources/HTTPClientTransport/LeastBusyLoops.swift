@@ -2,8 +2,9 @@ import HTTPCacheSemantics
 import NIOCore
 import Synchronization
 
-/// Says on which event loop a request is told of: the same one for an origin as long as its requests follow each other, so that the connection that they find is that loop's; those that
-/// are under way together are spread.
+/// Says on which event loop a request is told of: the same one for an origin as long as its
+/// requests follow each other, so that the connection that they find is that loop's; those that are
+/// under way together are spread.
 final class LeastBusyLoops: Sendable {
     /// A request's loop; to be given back when its answer's head is there.
     struct Lease: Sendable {

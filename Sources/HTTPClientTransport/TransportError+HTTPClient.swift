@@ -14,9 +14,11 @@ import NIOSSL
 #endif
 
 extension TransportError {
-    /// Says in the cache's words what went wrong in the client's: above all, whether the origin could be reached.
+    /// Says in the cache's words what went wrong in the client's: above all, whether the origin
+    /// could be reached.
     ///
-    /// - Parameter origin: scheme and authority, for the message; the rest of the URL may hold secrets.
+    /// - Parameter origin: scheme and authority, for the message; the rest of the URL may hold
+    ///   secrets.
     init(_ error: any Error, origin: String) {
         // What a request's own body says of itself is about no origin.
         if let error = error as? TransportError {

@@ -1,4 +1,5 @@
-// `import Holdfast` alone is enough for a service: these are the modules whose types its public signatures name.
+// `import Holdfast` alone is enough for a service: these are the modules whose types its public
+// signatures name.
 @_exported public import HTTPCache
 @_exported public import HTTPCacheSemantics
 @_exported public import HTTPClientTransport

@@ -26,8 +26,8 @@ import Synchronization
 /// await server.stop()
 /// ```
 ///
-/// It runs no task of its own; as a service, ``run()`` serves until its group shuts down or its task is cancelled. The engine, its store and its transport are the caller's, and
-/// outlive it.
+/// It runs no task of its own; as a service, ``run()`` serves until its group shuts down or its
+/// task is cancelled. The engine, its store and its transport are the caller's, and outlive it.
 public final class GatewayServer: Service {
     /// Where a gateway listens.
     public struct Address: Sendable, Hashable, CustomStringConvertible {
@@ -54,10 +54,11 @@ public final class GatewayServer: Service {
     private let tables = Mutex<[(loop: any EventLoop, table: NIOLoopBoundBox<HotTable>)]>([])
 
     /// - Parameters:
-    ///   - engine: with a shared policy, and a transport that reaches the routes' origins: an ``OriginTransport`` that is told the same routes.
+    ///   - engine: with a shared policy, and a transport that reaches the routes' origins: an
+    ///     ``OriginTransport`` that is told the same routes.
     ///   - group: the event loops on which clients are served.
-    ///   - instance: tells this gateway from others of the same pseudonym in the `Via` of requests, so that a
-    ///     request that comes back to it is refused.
+    ///   - instance: tells this gateway from others of the same pseudonym in the `Via` of requests,
+    ///     so that a request that comes back to it is refused.
     ///   - clock: for the `Date` of answers that come without one.
     public init(
         configuration: GatewayConfiguration,
@@ -81,7 +82,8 @@ public final class GatewayServer: Service {
     /// Begins to listen.
     ///
     /// - Returns: where.
-    /// - Throws: what the system says when the address cannot be listened on; `CancellationError` when the server was started or stopped before.
+    /// - Throws: what the system says when the address cannot be listened on; `CancellationError`
+    ///   when the server was started or stopped before.
     public func start() async throws -> Address {
         let isFirst = state.withLock { state in
             guard case .initial = state else { return false }
@@ -110,7 +112,8 @@ public final class GatewayServer: Service {
         return Address(host: host, port: port)
     }
 
-    /// One listener on each loop, all of one address: the system spreads connections over them, and each connection stays where it was accepted.
+    /// One listener on each loop, all of one address: the system spreads connections over them, and
+    /// each connection stays where it was accepted.
     private func listen() async throws -> [any Channel] {
         let configuration = service.configuration
         let loops = Array(group.makeIterator())
@@ -138,8 +141,8 @@ public final class GatewayServer: Service {
 
     /// Whether the address is anybody's.
     ///
-    /// It is bound and not listened on: who connects meanwhile is refused, and may try again. A listener would take
-    /// their connections, and reset them as soon as it is closed.
+    /// It is bound and not listened on: who connects meanwhile is refused, and may try again. A
+    /// listener would take their connections, and reset them as soon as it is closed.
     /// - Throws: what the system says when it is.
     private func reserve(_ host: String, _ port: Int) throws {
         let address = try SocketAddress.makeAddressResolvingHost(host, port: port)
@@ -158,7 +161,8 @@ public final class GatewayServer: Service {
         else { throw IOError(errnoCode: errno, reason: "bind") }
     }
 
-    /// Takes no more connections, lets what is under way finish for the configured time, and returns when all connections are closed.
+    /// Takes no more connections, lets what is under way finish for the configured time, and
+    /// returns when all connections are closed.
     public func stop() async {
         let listeners = state.withLock { state -> [any Channel] in
             defer { state = .stopped }
@@ -170,7 +174,7 @@ public final class GatewayServer: Service {
     }
 
     /// Requests that the loops answered from their tables so far.
-    func hotAnswerCount() async -> Int {
+    func hotResponseCount() async -> Int {
         var count = 0
         for (loop, table) in tables.withLock({ $0 }) {
             count += (try? await loop.submit { table.value.answerCount }.get()) ?? 0
@@ -178,16 +182,19 @@ public final class GatewayServer: Service {
         return count
     }
 
-    /// Takes another configuration for the requests that come from now on: routes, limits, what is told and to whom. No connection is closed.
+    /// Takes another configuration for the requests that come from now on: routes, limits, what is
+    /// told and to whom. No connection is closed.
     ///
-    /// Where the gateway listens stays as it is, and so do the timeouts and the limits of heads for connections that are open. The transport must be told of new routes
-    /// first: ``OriginTransport/reconfigure(routes:)``.
+    /// Where the gateway listens stays as it is, and so do the timeouts and the limits of heads for
+    /// connections that are open. The transport must be told of new routes first:
+    /// ``OriginTransport/reconfigure(routes:)``.
     public func reconfigure(_ configuration: GatewayConfiguration) {
         service.reconfigure(configuration)
         connections.reconfigure(.init(configuration))
     }
 
-    /// Serves until its service group shuts down gracefully or the task is cancelled, then stops as ``stop()`` does. Starts where it was not started.
+    /// Serves until its service group shuts down gracefully or the task is cancelled, then stops as
+    /// ``stop()`` does. Starts where it was not started.
     ///
     /// - Throws: what ``start()`` throws.
     public func run() async throws {
@@ -218,7 +225,8 @@ public final class GatewayServer: Service {
                 }
             }
             .serverChannelOption(.backlog, value: 1024)
-            // A port that was named may have connections of an earlier process in TIME_WAIT; a free one is to be nobody's.
+            // A port that was named may have connections of an earlier process in TIME_WAIT; a free
+            // one is to be nobody's.
             .serverChannelOption(.socketOption(.so_reuseaddr), value: service.configuration.port == 0 ? 0 : 1)
             .serverChannelOption(.socketOption(NIOBSDSocket.Option(rawValue: SO_REUSEPORT)), value: isShared ? 1 : 0)
             .childChannelOption(.autoRead, value: false)

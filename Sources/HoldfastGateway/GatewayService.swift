@@ -4,7 +4,8 @@ import HTTPTypes
 import Logging
 import NIOCore
 
-/// Answers requests, whatever protocol they came by: makes the cache's request of a client's, and the client's answer of the cache's.
+/// Answers requests, whatever protocol they came by: makes the cache's request of a client's, and
+/// the client's answer of the cache's.
 final class GatewayService: Sendable {
     let live: LiveConfiguration
     let engine: CacheEngine
@@ -94,16 +95,19 @@ final class GatewayService: Sendable {
         }
     }
 
-    /// A request without content, ready for the cache; `nil` where it is refused, or the settings change in this moment: ``answer(_:from:content:prepared:to:)`` says why.
+    /// A request without content, ready for the cache; `nil` where it is refused, or the settings
+    /// change in this moment: ``answer(_:from:content:prepared:to:)`` says why.
     ///
-    /// - Parameter known: what was made of the last request with the same fields; what is made of this one takes its place.
+    /// - Parameter known: what was made of the last request with the same fields; what is made of
+    ///   this one takes its place.
     func prepare(
         _ head: RequestHead,
         from client: GatewayClient,
         _ sink: some ResponseSink,
         like known: inout KnownRequest?
     ) -> PreparedRequest? {
-        // Before the configuration, so that nothing that was made under an earlier one passes for the present one's.
+        // Before the configuration, so that nothing that was made under an earlier one passes for
+        // the present one's.
         let version = engine.settingsVersion
         guard !head.hasContent, let request = try? cacheRequest(head, live.current, from: client, sink, like: &known),
             let prepared = engine.prepare(request), prepared.settingsVersion == version
@@ -111,33 +115,36 @@ final class GatewayService: Sendable {
         return prepared
     }
 
-    /// The answer to a GET or HEAD where memory holds it, or the lookup that would bring one; everything else is ``answer(_:from:content:prepared:to:)``'s.
+    /// The answer to a GET or HEAD where memory holds it, or the lookup that would bring one;
+    /// everything else is ``answer(_:from:content:prepared:to:)``'s.
     ///
     /// It waits for nobody: an event loop may call it.
-    func residentAnswer(_ prepared: PreparedRequest, for client: GatewayClient) -> ResidentAnswering {
+    func residentResponse(_ prepared: PreparedRequest, for client: GatewayClient) -> ResidentAnswering {
         guard prepared.method == .get || prepared.method == .head else { return .none }
         switch engine.residentSearch(for: prepared) {
-        case .hit(let hit): return .answer(residentAnswer(hit, for: client))
+        case .hit(let hit): return .answer(residentResponse(hit, for: client))
         case .unknown(let lookup): return .unknown(lookup)
         case .nothing(let start): return .nothing(start)
         case .none: return .none
         }
     }
 
-    /// The answer to a GET or HEAD with what was looked up for it; `nil` as with ``residentAnswer(_:for:)``.
+    /// The answer to a GET or HEAD with what was looked up for it; `nil` as with
+    /// ``residentResponse(_:for:)``.
     func storedAnswer(
         _ prepared: PreparedRequest,
         _ found: FoundResponses,
         for client: GatewayClient
-    ) -> ResidentAnswer? {
-        engine.storedHit(for: prepared, found).map { residentAnswer($0, for: client) }
+    ) -> ResidentResponse? {
+        engine.storedHit(for: prepared, found).map { residentResponse($0, for: client) }
     }
 
-    private func residentAnswer(_ hit: ResidentHit, for client: GatewayClient) -> ResidentAnswer {
-        ResidentAnswer(hit: hit, head: finished(hit.response, Answering(live.current, client)))
+    private func residentResponse(_ hit: ResidentHit, for client: GatewayClient) -> ResidentResponse {
+        ResidentResponse(hit: hit, head: finished(hit.response, Answering(live.current, client)))
     }
 
-    /// Whether every client is answered so: what is told to one only, or chosen by its address, is not written to the next.
+    /// Whether every client is answered so: what is told to one only, or chosen by its address, is
+    /// not written to the next.
     func answersAll(with hit: ResidentHit) -> Bool {
         guard !configuration.hidesCacheStatusDetails else { return false }
         guard let fields = hit.response.stored?.head.fields, fields.contains(.vary) else { return true }
@@ -145,15 +152,15 @@ final class GatewayService: Sendable {
     }
 
     enum ResidentAnswering {
-        case answer(ResidentAnswer)
+        case answer(ResidentResponse)
         case unknown(StoredLookup)
         case nothing(LookupStart)
         case none
     }
 
-    struct ResidentAnswer {
+    struct ResidentResponse {
         let hit: ResidentHit
-        let head: AnswerHead
+        let head: GatewayResponseHead
     }
 }
 
@@ -161,7 +168,8 @@ extension ExchangeError {
     /// Why the client's content could not be forwarded, where that is what the exchange failed for.
     fileprivate var refusedContent: MessageRefusal? {
         if let refusal = cause as? MessageRefusal { return refusal }
-        // What an origin sends is refused too, as `protocolViolation`: that is not the client's fault.
+        // What an origin sends is refused too, as `protocolViolation`: that is not the client's
+        // fault.
         guard let error = cause as? TransportError, error.code == .cancelled else { return nil }
         return error.cause as? MessageRefusal
     }

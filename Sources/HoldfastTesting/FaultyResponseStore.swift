@@ -21,7 +21,8 @@ public final class FaultyResponseStore: ResponseStore {
     public enum Moment: String, Sendable, Hashable, CaseIterable {
         /// Nothing: it fails before it begins.
         case beforehand
-        /// All of it, half of the octets for ``Operation/append``: only the caller does not learn that it succeeded.
+        /// All of it, half of the bytes for ``Operation/append``: only the caller does not learn
+        /// that it succeeded.
         case afterwards
     }
 
@@ -86,7 +87,8 @@ public final class FaultyResponseStore: ResponseStore {
         state.withLock { $0.chance = chance }
     }
 
-    /// From now on these operations wait for a gate before they begin; those of earlier calls no longer do.
+    /// From now on these operations wait for a gate before they begin; those of earlier calls no
+    /// longer do.
     public func hold(_ operations: Set<Operation>, at gate: Gate) {
         state.withLock { state in
             state.gates = [:]
@@ -94,9 +96,10 @@ public final class FaultyResponseStore: ResponseStore {
         }
     }
 
-    /// From now on every body that is opened throws after so many octets, if it has more; `nil` for whole bodies.
-    public func breakBodies(after octets: Int64?) {
-        state.withLock { $0.bodyLimit = octets }
+    /// From now on every body that is opened throws after so many bytes, if it has more; `nil` for
+    /// whole bodies.
+    public func breakBodies(after bytes: Int64?) {
+        state.withLock { $0.bodyLimit = bytes }
     }
 
     /// Fails no more, neither on demand nor by chance, and holds nobody who comes from now on.

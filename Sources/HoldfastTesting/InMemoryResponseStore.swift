@@ -24,7 +24,9 @@ public final class InMemoryResponseStore: ResponseStore {
 
     /// An empty store.
     ///
-    /// - Parameter hasResidentBodies: bodies come with what is looked up (``StoredResponse/content``), as they do from a store with a memory tier; otherwise they are opened.
+    /// - Parameter hasResidentBodies: bodies come with what is looked up
+    ///   (``StoredResponse/content``), as they do from a store with a memory tier; otherwise they
+    ///   are opened.
     public init(hasResidentBodies: Bool = false) {
         self.hasResidentBodies = hasResidentBodies
     }
@@ -145,7 +147,7 @@ public final class InMemoryResponseStore: ResponseStore {
         private let store: InMemoryResponseStore
         private let draft: ResponseDraft
         private let fence: InvalidationSequence
-        private let body = Mutex((octets: ByteBuffer(), isWriting: true))
+        private let body = Mutex((bytes: ByteBuffer(), isWriting: true))
 
         init(store: InMemoryResponseStore, draft: ResponseDraft, fence: InvalidationSequence) {
             self.store = store
@@ -156,27 +158,27 @@ public final class InMemoryResponseStore: ResponseStore {
         func append(_ chunk: ByteBuffer) async throws {
             try body.withLock { body in
                 guard body.isWriting else { throw WriterEnded() }
-                body.octets.writeImmutableBuffer(chunk)
+                body.bytes.writeImmutableBuffer(chunk)
             }
         }
 
-        var readableLength: Int64 { get async { Int64(body.withLock { $0.octets.readableBytes }) } }
+        var readableLength: Int64 { get async { Int64(body.withLock { $0.bytes.readableBytes }) } }
 
         func readBack(from offset: Int64) async throws -> ByteBuffer {
             body.withLock { body in
                 let offset = Int(offset)
-                let length = max(0, min(65_536, body.octets.readableBytes - offset))
-                return body.octets.getSlice(at: offset, length: length) ?? ByteBuffer()
+                let length = max(0, min(65_536, body.bytes.readableBytes - offset))
+                return body.bytes.getSlice(at: offset, length: length) ?? ByteBuffer()
             }
         }
 
         func finish() async throws -> StoredResponse? {
-            let octets = try body.withLock { body in
+            let bytes = try body.withLock { body in
                 guard body.isWriting else { throw WriterEnded() }
                 body.isWriting = false
-                return body.octets
+                return body.bytes
             }
-            return store.commit(draft, octets, fence: fence)
+            return store.commit(draft, bytes, fence: fence)
         }
 
         func abandon() async { body.withLock { $0.isWriting = false } }
@@ -207,7 +209,8 @@ extension InMemoryResponseStore.State {
         if isPinned { pinned.insert(response.id) }
     }
 
-    /// Forgets what belongs to a response that is no longer listed. Streams of its body have their own copy.
+    /// Forgets what belongs to a response that is no longer listed. Streams of its body have their
+    /// own copy.
     fileprivate mutating func forget(_ response: StoredResponse) {
         bodies[response.bodyID] = nil
         tags[response.id] = nil

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A clock for timeouts and pauses that stands still until it is moved: whoever sleeps on it wakes when a test says so.
+/// A clock for timeouts and pauses that stands still until it is moved: whoever sleeps on it wakes
+/// when a test says so.
 ///
 /// It starts at zero. ``ManualClock`` is for dates, this one for durations.
 ///
@@ -79,7 +80,8 @@ public final class ManualDurationClock: Clock {
         }
     }
 
-    /// Moves it forward and wakes everyone whose time has come, those who wait longest overdue first.
+    /// Moves it forward and wakes everyone whose time has come, those who wait longest overdue
+    /// first.
     ///
     /// What wakes may sleep again: wait for that with ``sleepers(atLeast:)`` before the next move.
     public func advance(by duration: Duration) {

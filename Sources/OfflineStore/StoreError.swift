@@ -1,7 +1,7 @@
 /// What a store could not do, and why.
 ///
-/// The message names the thing in single quotes, states the limit where there is one, gives the next step, and holds no
-/// query values, credentials or stored content.
+/// The message names the thing in single quotes, states the limit where there is one, gives the
+/// next step, and holds no query values, credentials or stored content.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.
     ///
@@ -36,21 +36,22 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         public static let unwritable = Code("unwritable")
         /// The database is damaged, or a stored body is.
         ///
-        /// A store that is open for writing leaves the database under its number and goes on with a new one. A damaged body is a miss from
-        /// then on.
+        /// A store that is open for writing leaves the database under its number and goes on with a
+        /// new one. A damaged body is a miss from then on.
         public static let damaged = Code("damaged")
         /// The value cannot be encoded; what was stored before is still there.
         public static let notEncodable = Code("notEncodable")
-        /// More octets than one stored thing may have, or than a quota allows.
+        /// More bytes than one stored thing may have, or than a quota allows.
         public static let tooLarge = Code("tooLarge")
         /// The body ended before its announced length.
         public static let incomplete = Code("incomplete")
         /// Something that is under way has to end first.
         ///
-        /// Other bodies that are being stored or read, removals by prefix, or another process's transaction: the message says which. It may work when
-        /// tried again.
+        /// Other bodies that are being stored or read, removals by prefix, or another process's
+        /// transaction: the message says which. It may work when tried again.
         public static let busy = Code("busy")
-        /// The disk is full, or the store's budget is, with what is pinned, being read or being written.
+        /// The disk is full, or the store's budget is, with what is pinned, being read or being
+        /// written.
         public static let full = Code("full")
         /// An operation on the disk failed.
         ///

@@ -2,20 +2,23 @@ public import Logging
 
 /// Where an origin listens and what it says about freshness.
 public struct OriginConfiguration: Sendable {
-    /// The largest `max-age`: RFC 9111 §1.2.2 asks caches for at least 2³¹, and everything above means the same.
+    /// The largest `max-age`: RFC 9111 §1.2.2 asks caches for at least 2³¹, and everything above
+    /// means the same.
     public static let largestMaxAge = 2_147_483_648
 
     /// The address to listen on; loopback unless told otherwise.
     public var host: String
     /// The port to listen on; 0 takes a free one.
     public var port: Int
-    /// The `max-age` of the feed and of whatever has no lifetime of its own, in seconds; at most 2³¹.
+    /// The `max-age` of the feed and of whatever has no lifetime of its own, in seconds; at most
+    /// 2³¹.
     public var maxAge: Int
     /// Receives one line per request at `info`, without the query; `nil` logs nothing.
     public var logger: Logger?
     /// The origin's clock, in seconds since 1970: what its `Date` fields say.
     ///
-    /// `nil` is the real time. It affects nothing but the `Date` field, so that content and validators stay deterministic.
+    /// `nil` is the real time. It affects nothing but the `Date` field, so that content and
+    /// validators stay deterministic.
     public var date: (@Sendable () -> Int64)?
 
     /// Makes a configuration: loopback, a free port, a feed that is fresh for a minute, no log.

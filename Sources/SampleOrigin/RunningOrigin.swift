@@ -1,8 +1,9 @@
-/// The handle of an origin in this process: where it listens, what it was asked, and how it misbehaves.
+/// The handle of an origin in this process: where it listens, what it was asked, and how it
+/// misbehaves.
 ///
-/// It is `Sendable`, and everything on it may be called at any time. What the origin knows (likes, counts, forced
-/// behaviours) outlives ``stop()`` and is there again after ``restart()``. An origin that is dropped while it runs is
-/// stopped, some time later; a test stops it itself.
+/// It is `Sendable`, and everything on it may be called at any time. What the origin knows (likes,
+/// counts, forced behaviours) outlives ``stop()`` and is there again after ``restart()``. An origin
+/// that is dropped while it runs is stopped, some time later; a test stops it itself.
 public final class RunningOrigin: Sendable {
     let state: OriginState
     private let server: OriginServer
@@ -59,21 +60,25 @@ public final class RunningOrigin: Sendable {
     /// How many requests it has received, on all paths; the control plane (`/_…`) is not counted.
     public var requestCount: Int { state.ledger.statistics.total }
 
-    /// How many requests it has received for exactly this path (still percent-encoded, without the query).
+    /// How many requests it has received for exactly this path (still percent-encoded, without the
+    /// query).
     ///
     /// The first 10,000 distinct paths are counted.
     public func requestCount(path: String) -> Int { state.ledger.count(path: path) }
 
-    /// How many requests each route has received, by method and pattern: `["GET /moments/{id}": 3]`.
+    /// How many requests each route has received, by method and pattern: `["GET /moments/{id}":
+    /// 3]`.
     public var requestCountsByRoute: [String: Int] { state.ledger.statistics.routes }
 
-    /// The latest requests as they were received, oldest first; at least the last 500, at most 1,000.
+    /// The latest requests as they were received, oldest first; at least the last 500, at most
+    /// 1,000.
     public var requests: [RecordedRequest] { state.ledger.recorded }
 
     /// How many access tokens `POST /auth/token` has given: refused requests are not among them.
     public var tokenRefreshCount: Int { state.ledger.statistics.refreshes }
 
-    /// How many connections it has accepted since it was made: 0 proves that nobody opened a socket to it.
+    /// How many connections it has accepted since it was made: 0 proves that nobody opened a socket
+    /// to it.
     public var acceptedConnections: Int { state.connections.accepted }
 
     /// How many connections are open; one whose peer has closed its side counts as closed.
@@ -90,18 +95,20 @@ public final class RunningOrigin: Sendable {
 
     /// Forces a behaviour on the next `times` requests for `path` (`nil`: for any path).
     ///
-    /// Behaviours are used up in the order in which they were forced, one per request. `Int.max` means until
-    /// ``behaveNormally()``.
+    /// Behaviours are used up in the order in which they were forced, one per request. `Int.max`
+    /// means until ``behaveNormally()``.
     public func force(_ behaviour: ForcedBehaviour, times: Int = 1, path: String? = nil) {
         state.script.force(behaviour, times: times, path: path)
     }
 
-    /// Forgets all forced behaviours; requests that are already held stay so until their gate opens.
+    /// Forgets all forced behaviours; requests that are already held stay so until their gate
+    /// opens.
     public func behaveNormally() {
         state.script.clear()
     }
 
-    /// The gate that `GET /gated/{name}` waits at; the same one for the same name, until ``reset()``.
+    /// The gate that `GET /gated/{name}` waits at; the same one for the same name, until
+    /// ``reset()``.
     public func gate(_ name: String) -> Gate {
         state.gates.gate(name)
     }
@@ -111,8 +118,8 @@ public final class RunningOrigin: Sendable {
         state.tokens.expire()
     }
 
-    /// Forgets likes, counts, recorded requests, forced behaviours, tokens, persisted queries and named gates, which
-    /// are opened; connections stay as they are.
+    /// Forgets likes, counts, recorded requests, forced behaviours, tokens, persisted queries and
+    /// named gates, which are opened; connections stay as they are.
     public func reset() {
         state.feed.reset()
         state.ledger.reset()

@@ -1,8 +1,10 @@
-/// A small, real HTTP origin server with a JSON API worth caching, for tests, examples and benchmarks.
+/// A small, real HTTP origin server with a JSON API worth caching, for tests, examples and
+/// benchmarks.
 ///
-/// Everything it answers is deterministic: the same requests in the same order give the same bytes, whatever the
-/// machine or the time (`Date` excepted, and that can be replaced: ``OriginConfiguration/date``). Every answer carries
-/// `X-Origin-Request`, the number of the request it answers, so that a test can tell a stored answer from a fetched one.
+/// Everything it answers is deterministic: the same requests in the same order give the same bytes,
+/// whatever the machine or the time (`Date` excepted, and that can be replaced:
+/// ``OriginConfiguration/date``). Every answer carries `X-Origin-Request`, the number of the
+/// request it answers, so that a test can tell a stored answer from a fetched one.
 ///
 /// ```swift
 /// let origin = try await SampleOrigin.start()
@@ -23,7 +25,8 @@ public enum SampleOrigin {
 
     /// Starts an origin as configured and returns when it accepts connections.
     ///
-    /// - Throws: ``OriginError`` when the configuration is out of range or the address cannot be bound.
+    /// - Throws: ``OriginError`` when the configuration is out of range or the address cannot be
+    ///   bound.
     public static func start(_ configuration: OriginConfiguration) async throws -> RunningOrigin {
         try configuration.validate()
         let origin = RunningOrigin(configuration: configuration)
@@ -49,7 +52,8 @@ public enum SampleOrigin {
         }
     }
 
-    /// Runs an origin until the process is asked to end by SIGINT or SIGTERM: the whole of `sample-origin`.
+    /// Runs an origin until the process is asked to end by SIGINT or SIGTERM: the whole of
+    /// `sample-origin`.
     ///
     /// - Parameter onReady: Called once, when the origin accepts connections.
     /// - Throws: ``OriginError`` when the origin cannot start.
@@ -57,7 +61,8 @@ public enum SampleOrigin {
         _ configuration: OriginConfiguration,
         onReady: @Sendable (RunningOrigin) -> Void
     ) async throws {
-        // Caught before the start, so that a signal that comes at any time after the first line ends this in order.
+        // Caught before the start, so that a signal that comes at any time after the first line
+        // ends this in order.
         let signals = TerminationSignals()
         let origin = try await start(configuration)
         onReady(origin)

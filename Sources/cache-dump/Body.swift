@@ -21,14 +21,14 @@ struct Body {
     /// The beginning of a body that is text; `nil` for any other, or when it cannot be read.
     func preview() async throws -> (text: String, isWhole: Bool)? {
         guard isText, let stream = try await store.body(of: entry) else { return nil }
-        var octets: [UInt8] = []
+        var bytes: [UInt8] = []
         for try await chunk in stream {
-            octets.append(contentsOf: chunk.readableBytesView.prefix(Self.previewLength - octets.count))
-            if octets.count == Self.previewLength { break }
+            bytes.append(contentsOf: chunk.readableBytesView.prefix(Self.previewLength - bytes.count))
+            if bytes.count == Self.previewLength { break }
         }
-        let isWhole = Int64(octets.count) == entry.bodyLength
-        if !isWhole { Self.dropUnfinishedCharacter(&octets) }
-        guard let text = String(validating: octets, as: UTF8.self) else { return nil }
+        let isWhole = Int64(bytes.count) == entry.bodyLength
+        if !isWhole { Self.dropUnfinishedCharacter(&bytes) }
+        guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
         return (text, isWhole)
     }
 
@@ -39,12 +39,12 @@ struct Body {
     }
 
     /// A cut in the middle of a character is no reason to call a text binary.
-    private static func dropUnfinishedCharacter(_ octets: inout [UInt8]) {
-        for length in 1...3 where length <= octets.count {
-            let lead = octets[octets.count - length]
+    private static func dropUnfinishedCharacter(_ bytes: inout [UInt8]) {
+        for length in 1...3 where length <= bytes.count {
+            let lead = bytes[bytes.count - length]
             guard lead & 0xC0 != 0x80 else { continue }
             let expected = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1
-            if expected > length { octets.removeLast(length) }
+            if expected > length { bytes.removeLast(length) }
             return
         }
     }

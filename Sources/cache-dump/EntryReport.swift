@@ -3,11 +3,13 @@ import HTTPCacheSemantics
 import HTTPTypes
 import OfflineStore
 
-/// An entry as JSON: the keys of `list --format json`, all of them always there, null where there is nothing to say.
+/// An entry as JSON: the keys of `list --format json`, all of them always there, null where there
+/// is nothing to say.
 struct EntryReport: Encodable {
     let entry: StoreEntry
     let state: EntryState
-    /// Milliseconds: the current age of a response (RFC 9111 §4.2.3), the time since it was stored for an object.
+    /// Milliseconds: the current age of a response (RFC 9111 §4.2.3), the time since it was stored
+    /// for an object.
     let age: Int64
     /// Milliseconds until it is no longer fresh, negative afterwards; `nil` when that never comes.
     let timeToLive: Int64?

@@ -9,7 +9,8 @@ enum EntryState: String, Encodable, CaseIterable {
     case stale
     /// Past its lifetime, and not to be used without asking the origin.
     case expired
-    /// Declared outdated (by a purge, or by a write that went through), and kept for when the origin cannot be reached.
+    /// Declared outdated (by a purge, or by a write that went through), and kept for when the
+    /// origin cannot be reached.
     case invalidated
     /// Something of it does not fit its checksum: it does not answer any more.
     case damaged

@@ -3,10 +3,10 @@ import HTTPCacheSemantics
 
 /// Values as people read them.
 enum Formatting {
-    /// Octets with at most four digits: `512 B`, `2.5 kB`, `64 MB`.
-    static func size(_ octets: Int64) -> String {
-        guard octets >= 1_000 else { return "\(octets) B" }
-        var value = Double(octets)
+    /// Bytes with at most four digits: `512 B`, `2.5 kB`, `64 MB`.
+    static func size(_ bytes: Int64) -> String {
+        guard bytes >= 1_000 else { return "\(bytes) B" }
+        var value = Double(bytes)
         var unit = ""
         for next in ["kB", "MB", "GB", "TB", "PB", "EB"] where value >= 999.5 || unit.isEmpty {
             value /= 1_000
@@ -16,7 +16,8 @@ enum Formatting {
         return tenths < 100 ? "\(tenths / 10).\(tenths % 10) \(unit)" : "\(Int(value.rounded())) \(unit)"
     }
 
-    /// The two largest units: `12s`, `3m 20s`, `5h 1m`, `2d 4h`; what is less than a second in milliseconds.
+    /// The two largest units: `12s`, `3m 20s`, `5h 1m`, `2d 4h`; what is less than a second in
+    /// milliseconds.
     static func duration(milliseconds: Int64) -> String {
         guard milliseconds >= 0 else {
             return "-" + duration(milliseconds: milliseconds == .min ? .max : -milliseconds)

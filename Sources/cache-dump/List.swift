@@ -86,7 +86,8 @@ struct List: AsyncParsableCommand {
     }
 }
 
-/// The table of `list`: every column but the last has a fixed width, so that a store of any size is listed as it is read.
+/// The table of `list`: every column but the last has a fixed width, so that a store of any size is
+/// listed as it is read.
 private enum Table {
     static let head = row("ID", "STATE", "AGE", "SIZE", "STATUS", "METHOD", "URL OR KEY")
 

@@ -27,7 +27,8 @@ struct Lookup {
         return chosen
     }
 
-    /// An exact match comes before one by its beginning; a key that looks like an ID or a URL is still a key.
+    /// An exact match comes before one by its beginning; a key that looks like an ID or a URL is
+    /// still a key.
     private func candidates() async throws -> [StoreEntry] {
         var found: [StoreEntry] = []
         if let object = try await store.entry(forObjectKey: key) { found.append(object) }

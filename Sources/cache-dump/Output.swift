@@ -20,9 +20,9 @@ struct Output {
         try line(String(decoding: try encoder.encode(value), as: UTF8.self))
     }
 
-    /// Octets as they are.
-    mutating func append(_ octets: some Sequence<UInt8>) throws {
-        buffer.append(contentsOf: octets)
+    /// Bytes as they are.
+    mutating func append(_ bytes: some Sequence<UInt8>) throws {
+        buffer.append(contentsOf: bytes)
         if buffer.count >= Self.capacity { try flush() }
     }
 

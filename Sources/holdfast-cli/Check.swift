@@ -43,7 +43,7 @@ struct Check: AsyncParsableCommand {
         var valid: Bool
         var findings: [ConfigurationError.Finding]
         var settings: EffectiveConfiguration?
-        var offline: OfflineAnswers?
+        var offline: OfflineResponses?
     }
 
     func run() async throws {
@@ -71,7 +71,7 @@ struct Check: AsyncParsableCommand {
         let configuration = try Configuration(contentsOf: file)
         // Without routes it is a library's.
         let routes = configuration.routes.isEmpty ? [] : try GatewayConfiguration(configuration).routes.routes
-        var offline = OfflineAnswers(routes, configuration.rules)
+        var offline = OfflineResponses(routes, configuration.rules)
         if let store {
             do {
                 try await count(store, &offline)
@@ -82,7 +82,7 @@ struct Check: AsyncParsableCommand {
         return Report(valid: true, findings: [], settings: configuration.effective, offline: offline)
     }
 
-    private func count(_ folder: String, _ offline: inout OfflineAnswers) async throws {
+    private func count(_ folder: String, _ offline: inout OfflineResponses) async throws {
         let store = try await CacheManager.openReadOnly(at: folder)
         let outcome: Result<Void, any Error>
         do {

@@ -11,7 +11,8 @@ enum ConfigurationFile {
         try reporting { try Configuration(contentsOf: path) }
     }
 
-    /// The same for a command that sends nothing: what fields are set to is not looked up, so that it runs where those secrets are not.
+    /// The same for a command that sends nothing: what fields are set to is not looked up, so that
+    /// it runs where those secrets are not.
     static func readWithoutValues(_ path: String) throws -> Configuration {
         try reporting { try Configuration(withoutValuesOf: path) }
     }

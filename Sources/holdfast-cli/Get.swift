@@ -102,7 +102,8 @@ struct Get: AsyncParsableCommand {
         }
     }
 
-    /// Offline, the store is opened for reading alone: also while a service writes it, and a mistyped path makes no store.
+    /// Offline, the store is opened for reading alone: also while a service writes it, and a
+    /// mistyped path makes no store.
     private func withClient(
         _ file: Configuration,
         at store: String,

@@ -42,7 +42,8 @@ struct SampleOriginCommand: AsyncParsableCommand {
         )
         do {
             try await SampleOrigin.run(configuration) { origin in
-                // Written past the buffers of standard output: whoever waits for this line waits on a pipe.
+                // Written past the buffers of standard output: whoever waits for this line waits on
+                // a pipe.
                 FileHandle.standardOutput.write(Data("sample-origin listening on \(origin.baseURL)\n".utf8))
             }
         } catch let error as OriginError {

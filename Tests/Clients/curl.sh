@@ -51,11 +51,11 @@ lacks() {
     ! tr -d '\r' <"$head" | grep -Eiq -- "$1" || wrong "expected no line like '$1'"
 }
 
-# octets COUNT: of the last body.
-octets() {
+# bytes COUNT: of the last body.
+bytes() {
     local got
     got=$(wc -c <"$body")
-    [ "$got" -eq "$1" ] || wrong "expected $1 octets, got $got"
+    [ "$got" -eq "$1" ] || wrong "expected $1 bytes, got $got"
 }
 
 same() {
@@ -73,7 +73,7 @@ contains() {
 online() {
     get "$gateway/bytes/100000?seed=1"
     status 200
-    octets 100000
+    bytes 100000
     has '^Cache-Status: holdfast; fwd=uri-miss; stored'
     has '^Via: .*holdfast'
     has '^Date: '
@@ -101,7 +101,7 @@ online() {
     has '^Content-Length: 4321$'
     # A HEAD is no GET: the next one has a body.
     get "$gateway/bytes/4321?seed=1"
-    octets 4321
+    bytes 4321
     done_ 'HEAD, stored and not'
 
     get --range 100-199 "$gateway/bytes/100000?seed=1"
@@ -127,15 +127,15 @@ online() {
     cmp -s "$memory/resumed" "$memory/bytes" || wrong "what was resumed is not the whole"
     get --range 5-9 "$gateway/bytes/3000?seed=2"
     status 206
-    octets 5
+    bytes 5
     get "$gateway/bytes/3000?seed=2"
     status 200
-    octets 3000
+    bytes 3000
     done_ 'ranges, of what is stored and what is not; an interrupted download'
 
     get --header "If-None-Match: $tag" "$gateway/bytes/100000?seed=1"
     status 304
-    octets 0
+    bytes 0
     get --header 'If-None-Match: "other"' "$gateway/bytes/100000?seed=1"
     status 200
     same "$memory/bytes"
@@ -151,7 +151,7 @@ online() {
 
     get --compressed "$gateway/gzip/80000"
     has '^Content-Encoding: '
-    octets 80000
+    bytes 80000
     cp "$body" "$memory/text"
     get "$gateway/gzip/80000"
     lacks '^Content-Encoding: '
@@ -209,7 +209,7 @@ online() {
         lacks '^Transfer-Encoding'
     done
     get --http1.0 "$gateway/drip?count=3&size=1000&pause=5&chunked=true"
-    octets 3000
+    bytes 3000
     lacks '^Transfer-Encoding'
     connects=$(curl --http1.0 --silent --max-time 20 --output /dev/null --output /dev/null --write-out '%{num_connects} ' --header 'Connection: keep-alive' "$gateway/html" "$gateway/html")
     [ "$connects" = '1 0 ' ] || wrong "two requests of HTTP/1.0 that keep their connection took these: $connects"
@@ -231,7 +231,7 @@ online() {
     has '^Content-Type: application/problem\+json'
     get --path-as-is --globoff "$gateway/echo/a%2Fb/..%2F;x=1?q=%7C|[]&&=&a"
     contains '"target":"/echo/a%2Fb/..%2F;x=1?q=%7C|[]&&=&a"'
-    done_ 'what is not stored, redirected, failed, cut off; targets octet for octet'
+    done_ 'what is not stored, redirected, failed, cut off; targets byte for byte'
 }
 
 offline() {
@@ -247,7 +247,7 @@ offline() {
     has '^Content-Length: 100000$'
     get --range 100-199 "$gateway/bytes/100000?seed=1"
     status 206
-    octets 100
+    bytes 100
     get --http1.0 "$gateway/bytes/100000?seed=1&chunked=true"
     same "$memory/bytes"
     get "$gateway$stale"

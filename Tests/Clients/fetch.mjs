@@ -5,11 +5,11 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 const [phase, gateway, , memory] = process.argv.slice(2);
-const digest = (octets) => createHash("sha256").update(octets).digest("hex");
-const octetsOf = async (response) => Buffer.from(await response.arrayBuffer());
+const digest = (bytes) => createHash("sha256").update(bytes).digest("hex");
+const bytesOf = async (response) => Buffer.from(await response.arrayBuffer());
 const said = (response) => response.headers.get("cache-status") ?? "";
 const done = (what) => console.log(`    ok  ${what}`);
-const remember = (name, octets) => writeFile(join(memory, name), octets);
+const remember = (name, bytes) => writeFile(join(memory, name), bytes);
 const remembered = (name) => readFile(join(memory, name));
 // Stale at once: while there is an origin it is asked each time.
 const stale = "/respond?field=Cache-Control:max-age%3D0&body=old";
@@ -29,11 +29,11 @@ async function online() {
     const first = await get("/moments?userID=harbour&page=1");
     assert.equal(first.status, 200);
     assert.match(said(first), /^holdfast; fwd=uri-miss; stored/);
-    const feed = await octetsOf(first);
+    const feed = await bytesOf(first);
     const second = await settled("/moments?userID=harbour&page=1");
     assert.match(said(second), /^holdfast; hit; ttl=/);
     assert.ok(Number(second.headers.get("age")) >= 0);
-    assert.deepEqual(await octetsOf(second), feed);
+    assert.deepEqual(await bytesOf(second), feed);
     assert.ok(JSON.parse(feed).moments.length > 0);
     await remember("feed", feed);
     for (const expected of [/fwd=uri-miss; stored/, /fwd=stale/]) {
@@ -44,29 +44,29 @@ async function online() {
     done("a miss, a hit, and what is asked for again");
 
     // undici asks for what is coded, and decodes it.
-    const text = await octetsOf(await get("/gzip/50000"));
+    const text = await bytesOf(await get("/gzip/50000"));
     const again = await settled("/gzip/50000");
     assert.match(said(again), /^holdfast; hit/);
-    assert.deepEqual(await octetsOf(again), text);
+    assert.deepEqual(await bytesOf(again), text);
     assert.equal(text.length, 50_000);
     await remember("gzip", text);
     done("coded content, decoded");
 
     // More at once than undici keeps connections, twice, so that connections are used again.
     for (let round = 0; round < 2; round += 1) {
-        const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => get(`/bytes/${2000 + (i % 7)}`).then(octetsOf)));
-        answers.forEach((octets, i) => assert.equal(octets.length, 2000 + (i % 7)));
+        const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => get(`/bytes/${2000 + (i % 7)}`).then(bytesOf)));
+        answers.forEach((bytes, i) => assert.equal(bytes.length, 2000 + (i % 7)));
     }
     done("two hundred requests, a hundred at a time");
 
     const condition = await get("/moments?userID=harbour&page=1", { headers: { "if-none-match": first.headers.get("etag") } });
     assert.equal(condition.status, 304);
     const head = await get("/moments?userID=harbour&page=1", { method: "HEAD" });
-    assert.deepEqual([head.status, head.headers.get("content-length"), (await octetsOf(head)).length], [200, String(feed.length), 0]);
+    assert.deepEqual([head.status, head.headers.get("content-length"), (await bytesOf(head)).length], [200, String(feed.length), 0]);
     const range = await get("/bytes/2000", { headers: { range: "bytes=100-199", "accept-encoding": "identity" } });
     assert.deepEqual([range.status, range.headers.get("content-range")], [206, "bytes 100-199/2000"]);
-    const all = await octetsOf(await get("/bytes/2000"));
-    assert.deepEqual(await octetsOf(range), all.subarray(100, 200));
+    const all = await bytesOf(await get("/bytes/2000"));
+    assert.deepEqual(await bytesOf(range), all.subarray(100, 200));
     done("a condition, HEAD and a range");
 
     let count = 0;
@@ -78,7 +78,7 @@ async function online() {
     assert.equal(count, 5_000_000);
     const stored = await settled("/bytes/5000000?seed=3");
     assert.match(said(stored), /^holdfast; hit/);
-    assert.equal(digest(await octetsOf(stored)), hash.digest("hex"));
+    assert.equal(digest(await bytesOf(stored)), hash.digest("hex"));
     done("a stream of 5 MB, and its stored copy");
 
     const content = randomBytes(400_000);
@@ -109,16 +109,16 @@ async function online() {
     await reader.read();
     controller.abort();
     await assert.rejects(reader.read(), { name: "AbortError" });
-    const whole = await octetsOf(await get("/drip?count=20&size=5000&pause=20"));
+    const whole = await bytesOf(await get("/drip?count=20&size=5000&pause=20"));
     assert.equal(whole.length, 100_000);
     const kept = await settled("/drip?count=20&size=5000&pause=20");
     assert.match(said(kept), /^holdfast; hit/);
-    assert.equal(digest(await octetsOf(kept)), digest(whole));
+    assert.equal(digest(await bytesOf(kept)), digest(whole));
     await remember("drip", whole);
     done("giving up: what others read and what is stored stays whole");
 
-    await assert.rejects(get("/truncated?announced=1000&sent=10").then(octetsOf));
-    await assert.rejects(get("/truncated?announced=1000&sent=10&chunked=true").then(octetsOf));
+    await assert.rejects(get("/truncated?announced=1000&sent=10").then(bytesOf));
+    await assert.rejects(get("/truncated?announced=1000&sent=10&chunked=true").then(bytesOf));
     const refused = await get("/hangup");
     assert.equal(refused.status, 502);
     assert.equal(refused.headers.get("content-type"), "application/problem+json");
@@ -131,11 +131,11 @@ async function offline() {
         const response = await get(path);
         assert.equal(response.status, 200);
         assert.match(said(response), /^holdfast; hit/);
-        assert.deepEqual(await octetsOf(response), await remembered(name));
+        assert.deepEqual(await bytesOf(response), await remembered(name));
     }
     const range = await get("/drip?count=20&size=5000&pause=20", { headers: { range: "bytes=99990-", "accept-encoding": "identity" } });
     assert.equal(range.status, 206);
-    assert.deepEqual(await octetsOf(range), (await remembered("drip")).subarray(99_990));
+    assert.deepEqual(await bytesOf(range), (await remembered("drip")).subarray(99_990));
     const old = await get(stale);
     assert.match(said(old), /^holdfast; hit; ttl=-?\d+; detail=offline$/);
     assert.deepEqual([old.status, await old.text()], [200, "old"]);

@@ -51,7 +51,7 @@ def online(gateway, memory):
 
         for number in range(50):
             answer = session.get(f"{gateway}/bytes/{1000 + number % 3}", timeout=LONG)
-            equal(len(answer.content), 1000 + number % 3, "octets")
+            equal(len(answer.content), 1000 + number % 3, "bytes")
         # A session opens another one where the first cannot be used any more.
         pools = session.get_adapter(gateway).poolmanager.pools
         equal([pools.get(key).num_connections for key in pools.keys()], [1], "connections of the session")
@@ -83,7 +83,7 @@ def online(gateway, memory):
                 with stored(lambda: session.get(url, stream=True, timeout=LONG)) as streamed:
                     check(expected in said(streamed), said(streamed))
                     bodies.append(b"".join(streamed.iter_content(65_536)))
-            equal([len(body) for body in bodies], [size, size], "streamed octets")
+            equal([len(body) for body in bodies], [size, size], "streamed bytes")
             equal(digest(bodies[0]), digest(bodies[1]), "the stored copy of what was streamed")
         remember(memory, "bytes", bodies[0])
         done("streaming 5 MB, with a length and chunked, from the origin and stored")
@@ -91,17 +91,17 @@ def online(gateway, memory):
         with session.get(f"{gateway}/bytes/{size}?seed=8", stream=True, timeout=LONG) as streamed:
             next(streamed.iter_content(1000))
         whole = session.get(f"{gateway}/bytes/{size}?seed=8", timeout=LONG)
-        equal(len(whole.content), size, "octets after another reader gave up")
+        equal(len(whole.content), size, "bytes after another reader gave up")
         done("a reader who gives up truncates nothing")
 
         content = os.urandom(300_000)
-        for body, way in ((content, "octets"), (io.BytesIO(content), "a file"), ((content[i : i + 7000] for i in range(0, len(content), 7000)), "chunks")):
+        for body, way in ((content, "bytes"), (io.BytesIO(content), "a file"), ((content[i : i + 7000] for i in range(0, len(content), 7000)), "chunks")):
             posted = session.post(f"{gateway}/upload", data=body, timeout=LONG)
             equal((posted.json()["bytes"], posted.json()["sha256"]), (len(content), digest(content)), f"an upload of {way}")
         form = session.post(f"{gateway}/upload/multipart", files={"one": ("one.bin", content)}, data={"two": "2"}, timeout=LONG)
         parts = json.dumps(form.json())
         check(digest(content) in parts and "one.bin" in parts, parts)
-        done("POST of octets, a file, chunks and a form")
+        done("POST of bytes, a file, chunks and a form")
 
         liked = session.post(f"{gateway}/moments/harbour-25/likes", timeout=LONG)
         check(liked.ok, liked.status_code)

@@ -63,11 +63,11 @@ struct CacheDumpErrorTests {
 
     @Test func newerStoreIsAClearError() async throws {
         try await SampleStore.closed { store in
-            // SQLite keeps 'user_version', the number of our schema, in four octets at offset 60.
+            // SQLite keeps 'user_version', the number of our schema, in four bytes at offset 60.
             let database = URL(fileURLWithPath: store).appendingPathComponent("0001.sqlite")
-            var octets = try Data(contentsOf: database)
-            octets[62] = 0x7F
-            try octets.write(to: database)
+            var bytes = try Data(contentsOf: database)
+            bytes[62] = 0x7F
+            try bytes.write(to: database)
             let outcome = try await Tool.cacheDump.run("list", store)
             #expect(outcome.status == 1)
             #expect(outcome.error.contains("newer"), "\(outcome.error)")

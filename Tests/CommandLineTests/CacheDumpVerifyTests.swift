@@ -3,13 +3,13 @@ import Testing
 
 @Suite("cache-dump verify and recover", .timeLimit(.minutes(20)))
 struct CacheDumpVerifyTests {
-    /// Overwrites the marker that begins some octets of the sample store's only body of that text.
+    /// Overwrites the marker that begins some bytes of the sample store's only body of that text.
     private func damage(_ store: String, _ text: String) throws {
         let database = URL(fileURLWithPath: store).appendingPathComponent("0001.sqlite")
-        var octets = try Data(contentsOf: database)
-        let place = try #require(octets.range(of: Data(text.utf8)))
-        octets.replaceSubrange(place.lowerBound..<place.lowerBound + 4, with: Data("....".utf8))
-        try octets.write(to: database)
+        var bytes = try Data(contentsOf: database)
+        let place = try #require(bytes.range(of: Data(text.utf8)))
+        bytes.replaceSubrange(place.lowerBound..<place.lowerBound + 4, with: Data("....".utf8))
+        try bytes.write(to: database)
     }
 
     @Test(arguments: [[], ["--full"]])

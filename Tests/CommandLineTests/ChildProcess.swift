@@ -3,7 +3,8 @@ import Synchronization
 
 /// A process of one executable, started with `posix_spawn`.
 ///
-/// Foundation's `Process` crashes now and then on Linux when several are started while other threads are busy, which tests are.
+/// Foundation's `Process` crashes now and then on Linux when several are started while other
+/// threads are busy, which tests are.
 final class ChildProcess: Sendable {
     /// What a process left behind.
     struct Ending: Sendable {
@@ -36,7 +37,8 @@ final class ChildProcess: Sendable {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, output, 1)
         posix_spawn_file_actions_adddup2(&actions, error, 2)
-        // Sockets of other tests are none of its business: one that listens would go on listening in the child.
+        // Sockets of other tests are none of its business: one that listens would go on listening
+        // in the child.
         for descriptor in 3..<CInt(1024) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -70,7 +72,8 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// Returns when it has ended. Cancellation, which is what a test's time limit does, ends it, and so does an error of `afterStart`.
+    /// Returns when it has ended. Cancellation, which is what a test's time limit does, ends it,
+    /// and so does an error of `afterStart`.
     func end(afterStart: () async throws -> Void = {}) async throws -> Ending {
         try await withTaskCancellationHandler {
             do {

@@ -172,7 +172,8 @@ struct HoldfastGetTests {
         }
         #expect(keys.count == 1)
         #expect(keys.first?.first.map { $0.count > 1000 } == true)
-        // Had all five processes given the parameters in one order, this test would have shown nothing.
+        // Had all five processes given the parameters in one order, this test would have shown
+        // nothing.
         #expect(orders.count > 1)
     }
 

@@ -190,7 +190,8 @@ struct HoldfastReloadTests {
         }
     }
 
-    /// All that end a process which does nothing about them, or that terminals and shells send by themselves.
+    /// All that end a process which does nothing about them, or that terminals and shells send by
+    /// themselves.
     @Test func signalsWithoutAMeaningEndNothing() async throws {
         try await SampleOrigin.withOrigin { origin in
             try await TemporaryFolder.with { folder in
@@ -294,9 +295,9 @@ private final class NotifySocket: Sendable {
         let descriptor = descriptor
         return await withCheckedContinuation { continuation in
             Thread.detachNewThread {
-                var octets = [UInt8](repeating: 0, count: 4096)
-                let count = recv(descriptor, &octets, octets.count, 0)
-                continuation.resume(returning: String(decoding: octets.prefix(max(0, count)), as: UTF8.self))
+                var bytes = [UInt8](repeating: 0, count: 4096)
+                let count = recv(descriptor, &bytes, bytes.count, 0)
+                continuation.resume(returning: String(decoding: bytes.prefix(max(0, count)), as: UTF8.self))
             }
         }
     }

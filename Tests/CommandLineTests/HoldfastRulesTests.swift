@@ -116,19 +116,19 @@ struct HoldfastRulesTests {
         }
     }
 
-    private func octets(of folder: String) throws -> [String: Data] {
-        var octets: [String: Data] = [:]
+    private func bytes(of folder: String) throws -> [String: Data] {
+        var bytes: [String: Data] = [:]
         for name in try FileManager.default.contentsOfDirectory(atPath: folder) where !name.hasSuffix("-shm") {
-            octets[name] = try Data(contentsOf: URL(fileURLWithPath: folder).appendingPathComponent(name))
+            bytes[name] = try Data(contentsOf: URL(fileURLWithPath: folder).appendingPathComponent(name))
         }
-        return octets
+        return bytes
     }
 
     // MARK: diff
 
     @Test func aDifferenceIsCountedByRuleWithExamplesAndChangesNothing() async throws {
         try await withStore { place in
-            let before = try octets(of: place.store)
+            let before = try bytes(of: place.store)
             let outcome = try await Self.tool.run("rules", "diff", place.old, place.new, "--store", place.store)
             #expect(outcome.status == 0 && outcome.error == "")
             #expect(
@@ -157,7 +157,7 @@ struct HoldfastRulesTests {
 
                     """
             )
-            #expect(try octets(of: place.store) == before)
+            #expect(try bytes(of: place.store) == before)
         }
     }
 
@@ -178,7 +178,8 @@ struct HoldfastRulesTests {
             #expect(!outcome.text.contains(Self.secret))
             let help = try await Self.tool.run("rules", "diff", "--help").text
             for key in objects.flatMap(\.keys) { #expect(help.contains(key), "\(key)") }
-            // The other way round the same rules decide, as those that are gone; what has an ignored parameter cannot be told.
+            // The other way round the same rules decide, as those that are gone; what has an
+            // ignored parameter cannot be told.
             let back = try await Self.tool.run(
                 arguments: ["rules", "diff", place.new, place.old, "--store", place.store, "--format", "json"]
             )
@@ -220,7 +221,7 @@ struct HoldfastRulesTests {
 
     @Test func applyingFilesWhatIsStoredAndLeavesNoTraceOfWhatIsIgnored() async throws {
         try await withStore { place in
-            #expect(try octets(of: place.store).values.contains { $0.range(of: Data(Self.secret.utf8)) != nil })
+            #expect(try bytes(of: place.store).values.contains { $0.range(of: Data(Self.secret.utf8)) != nil })
             let outcome = try await Self.tool.run("rules", "apply", place.new, "--store", place.store)
             #expect(outcome.status == 0 && outcome.error == "")
             #expect(
@@ -230,8 +231,8 @@ struct HoldfastRulesTests {
 
                     """
             )
-            for (name, octets) in try octets(of: place.store) {
-                #expect(octets.range(of: Data(Self.secret.utf8)) == nil, "\(name)")
+            for (name, bytes) in try bytes(of: place.store) {
+                #expect(bytes.range(of: Data(Self.secret.utf8)) == nil, "\(name)")
             }
             let verification = try await Tool.cacheDump.run("verify", place.store, "--full")
             #expect(verification.status == 0, "\(verification.text)")
@@ -290,7 +291,7 @@ struct HoldfastRulesTests {
     @Test(arguments: ["diff", "apply"])
     func aConfigurationThatIsWrongIsSaidWithItsLines(command: String) async throws {
         try await withStore("version: 1\nrules:\n  - {name: a, freshnes: {}}\n  - {bypass: 7}\n") { place in
-            let before = try octets(of: place.store)
+            let before = try bytes(of: place.store)
             let files = command == "diff" ? [place.old, place.new] : [place.new]
             let outcome = try await Self.tool.run(arguments: ["rules", command] + files + ["--store", place.store])
             #expect(outcome.status == 1 && outcome.output.isEmpty)
@@ -298,7 +299,7 @@ struct HoldfastRulesTests {
                 outcome.error.contains("new.yaml:3: ") && outcome.error.contains("new.yaml:4: "),
                 "\(outcome.error)"
             )
-            #expect(try octets(of: place.store) == before)
+            #expect(try bytes(of: place.store) == before)
             let missing = command == "diff" ? [place.old, "/nowhere.yaml"] : ["/nowhere.yaml"]
             let none = try await Self.tool.run(arguments: ["rules", command] + missing + ["--store", place.store])
             #expect(none.status == 1 && none.error.contains("/nowhere.yaml"), "\(none.error)")

@@ -44,7 +44,7 @@ final class LoopbackConnection {
         let descriptor = descriptor
         return await withCheckedContinuation { continuation in
             Thread.detachNewThread {
-                var octets: [UInt8] = []
+                var bytes: [UInt8] = []
                 var piece = [UInt8](repeating: 0, count: 65_536)
                 var text = ""
                 while !isEnd(text) {
@@ -52,8 +52,8 @@ final class LoopbackConnection {
                     let count = recv(descriptor, &piece, piece.count, 0)
                     if count == -1, errno == EINTR { continue }
                     guard count > 0 else { break }
-                    octets += piece[..<count]
-                    text = String(decoding: octets, as: UTF8.self)
+                    bytes += piece[..<count]
+                    text = String(decoding: bytes, as: UTF8.self)
                 }
                 continuation.resume(returning: text)
             }

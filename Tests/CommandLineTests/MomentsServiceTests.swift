@@ -5,7 +5,8 @@ import Testing
 /// The example service as a process of its own, before an upstream in this one.
 @Suite("moments-service", .timeLimit(.minutes(20)))
 struct MomentsServiceTests {
-    /// Runs it until the body is done, then ends it by SIGTERM; it must end by itself, and in order.
+    /// Runs it until the body is done, then ends it by SIGTERM; it must end by itself, and in
+    /// order.
     private func withService(
         _ upstream: String,
         store: String,

@@ -20,7 +20,8 @@ struct OutputReader: Sendable {
         }
     }
 
-    /// The next line with a text in it; those before it are lost. Empty when the process ended before.
+    /// The next line with a text in it; those before it are lost. Empty when the process ended
+    /// before.
     func line(containing text: String) async -> String {
         while true {
             let line = await firstLine()

@@ -6,7 +6,8 @@ import NIOCore
 import OfflineStore
 import Testing
 
-/// A store with something of everything in it, and with secrets in every place where they could leak from.
+/// A store with something of everything in it, and with secrets in every place where they could
+/// leak from.
 enum SampleStore {
     /// Occurs in every secret, and nowhere else.
     static let secret = "hunter2"
@@ -18,7 +19,8 @@ enum SampleStore {
         let title: String
     }
 
-    /// Two minutes ago, so that what is fresh for one minute is stale and what is fresh for an hour is not.
+    /// Two minutes ago, so that what is fresh for one minute is stale and what is fresh for an hour
+    /// is not.
     private struct EarlierClock: WallClock {
         func now() -> Timestamp { SystemWallClock().now().adding(milliseconds: -120_000) }
     }

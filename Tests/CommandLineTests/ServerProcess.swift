@@ -41,7 +41,7 @@ enum ServerProcess {
         try await send("GET \(path) HTTP/1.1\r\nHost: \(host)\r\n\(fields)Connection: close\r\n\r\n", to: port)
     }
 
-    /// What is answered to octets.
+    /// What is answered to bytes.
     static func send(_ request: String, to port: Int) async throws -> String {
         let connection = try LoopbackConnection(port: port)
         connection.send(request)

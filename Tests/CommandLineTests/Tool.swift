@@ -63,7 +63,8 @@ struct Tool {
         return try await TemporaryFolder.with { folder in
             let outputURL = folder.appendingPathComponent("output")
             let errorURL = folder.appendingPathComponent("error")
-            // Files, not pipes: a process that writes much is never blocked by a test that does not read.
+            // Files, not pipes: a process that writes much is never blocked by a test that does not
+            // read.
             try Data().write(to: outputURL)
             try Data().write(to: errorURL)
             let errorFile = try FileHandle(forWritingTo: errorURL)

@@ -1,6 +1,7 @@
 import Testing
 
-/// An option that a command does not know is what its error is about, whatever else is missing or wrong.
+/// An option that a command does not know is what its error is about, whatever else is missing or
+/// wrong.
 @Suite("Options that are not known", .timeLimit(.minutes(20)))
 struct UnknownOptionTests {
     /// Every command of every tool that has required arguments or rules of its own about them.

@@ -1,7 +1,8 @@
 import HTTPCacheSemantics
 import Synchronization
 
-/// The origin of one case: it answers each request as the step that the request belongs to says, and remembers what it was asked.
+/// The origin of one case: it answers each request as the step that the request belongs to says,
+/// and remembers what it was asked.
 ///
 /// It knows nothing of engine or connection: fields in, fields out.
 final class CaseOrigin: Sendable {
@@ -31,7 +32,7 @@ final class CaseOrigin: Sendable {
     static let stepsField = "Origin-Steps"
     /// When the origin generated the answer, in milliseconds.
     static let timeField = "Origin-Time"
-    /// The content of an answer for which the case states none: 36 octets.
+    /// The content of an answer for which the case states none: 36 bytes.
     static let content = "content without any meaning of its own"[...].prefix(36)
 
     private struct State {
@@ -106,7 +107,8 @@ final class CaseOrigin: Sendable {
         return entry.steps[number - 1]
     }
 
-    /// What a step that came out of the store would have carried, as far as it does not depend on the time.
+    /// What a step that came out of the store would have carried, as far as it does not depend on
+    /// the time.
     private func planned(_ number: Int) -> WireFields? {
         guard entry.steps.indices.contains(number - 1) else { return nil }
         var lines = WireFields()

@@ -7,13 +7,13 @@ protocol CaseDoor: Sendable {
     /// Moves it.
     func advance(seconds: Int) async
     /// Sends a request to the cache, and reads the whole answer.
-    func send(method: String, target: String, fields: WireFields, content: String?) async throws -> DoorAnswer
+    func send(method: String, target: String, fields: WireFields, content: String?) async throws -> DoorResponse
     /// Returns when the origin has been asked for this step, and the cache is done with its answer.
     func backgroundEnded(step: Int) async
 }
 
 /// What the cache answered.
-struct DoorAnswer: Sendable {
+struct DoorResponse: Sendable {
     var status: Int
     var fields: WireFields
     var content: String
@@ -36,7 +36,7 @@ struct CaseRun {
     let entry: ConformanceCase
     let origin: CaseOrigin
     let door: any CaseDoor
-    private var answers: [DoorAnswer] = []
+    private var answers: [DoorResponse] = []
     private var findings: [Finding] = []
 
     init(_ entry: ConformanceCase, origin: CaseOrigin, door: any CaseDoor) {
@@ -48,7 +48,7 @@ struct CaseRun {
     /// What is wrong, in the order of steps; empty where the claim holds.
     mutating func findings() async -> [Finding] {
         for (index, step) in entry.steps.enumerated() {
-            let answer: DoorAnswer
+            let answer: DoorResponse
             do {
                 answer = try await door.send(
                     method: step.request.method,
@@ -69,7 +69,8 @@ struct CaseRun {
         return findings
     }
 
-    /// The lines of a request: ones that mean nothing to a cache, as clients send them, and those of the step.
+    /// The lines of a request: ones that mean nothing to a cache, as clients send them, and those
+    /// of the step.
     private func requestFields(of step: ConformanceStep, number: Int) -> WireFields {
         var fields = WireFields()
         fields.add("Accept", "*/*")
@@ -88,7 +89,7 @@ struct CaseRun {
         findings.append(Finding(step: number, part: part, isPremise: isPremise, message: message))
     }
 
-    private mutating func check(_ answer: DoorAnswer, of step: ConformanceStep, number: Int) {
+    private mutating func check(_ answer: DoorResponse, of step: ConformanceStep, number: Int) {
         let expect = step.expect
         checkSource(answer, expect, number)
         checkStatus(answer, step, number)
@@ -118,7 +119,7 @@ struct CaseRun {
         checkContent(answer, step, number)
     }
 
-    private mutating func checkSource(_ answer: DoorAnswer, _ expect: ConformanceExpectation, _ number: Int) {
+    private mutating func checkSource(_ answer: DoorResponse, _ expect: ConformanceExpectation, _ number: Int) {
         let count = answer.fields.joined(CaseOrigin.countField).flatMap { Int($0) }
         switch expect.from {
         case .store:
@@ -142,7 +143,7 @@ struct CaseRun {
         }
     }
 
-    private mutating func checkStatus(_ answer: DoorAnswer, _ step: ConformanceStep, _ number: Int) {
+    private mutating func checkStatus(_ answer: DoorResponse, _ step: ConformanceStep, _ number: Int) {
         if answer.status == 999 {
             add(number, .from, "The request had to be conditional.")
             return
@@ -157,7 +158,7 @@ struct CaseRun {
         }
     }
 
-    private mutating func checkContent(_ answer: DoorAnswer, _ step: ConformanceStep, _ number: Int) {
+    private mutating func checkContent(_ answer: DoorResponse, _ step: ConformanceStep, _ number: Int) {
         switch step.expect.content {
         case .any: break
         case .text(let text):
@@ -169,7 +170,8 @@ struct CaseRun {
         }
     }
 
-    /// What the origin was asked, matched in order with the steps that are not answered from the store.
+    /// What the origin was asked, matched in order with the steps that are not answered from the
+    /// store.
     private mutating func checkRequests() {
         var asked = origin.asked[...]
         for (index, step) in entry.steps.enumerated() where step.expect.from != .store {

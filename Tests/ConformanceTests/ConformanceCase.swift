@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// One case of `Tests/Fixtures/conformance`: requests, what the origin answers, and what must come out. The format is described in
-/// `Tests/Fixtures/conformance/README.md`.
+/// One case of `Tests/Fixtures/conformance`: requests, what the origin answers, and what must come
+/// out. The format is described in `Tests/Fixtures/conformance/README.md`.
 struct ConformanceCase: Decodable, Sendable, CustomTestStringConvertible {
     /// How much a failure says.
     enum Strength: String, Decodable, Sendable {
@@ -18,7 +18,7 @@ struct ConformanceCase: Decodable, Sendable, CustomTestStringConvertible {
     enum Door: String, Decodable, Sendable {
         /// At the engine as well as over a connection.
         case any
-        /// Only over a connection: the claim is about framing, interim responses or octets.
+        /// Only over a connection: the claim is about framing, interim responses or bytes.
         case wire
     }
 

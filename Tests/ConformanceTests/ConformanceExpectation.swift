@@ -1,8 +1,10 @@
-/// What must come out of a step. What is left out is not looked at, but for the defaults that the README names.
+/// What must come out of a step. What is left out is not looked at, but for the defaults that the
+/// README names.
 struct ConformanceExpectation: Decodable, Sendable {
     enum Source: String, Decodable, Sendable { case store, origin, validation }
 
-    /// What is said about the case when a part of a step fails: that its claim does not hold, or that it could not be tried.
+    /// What is said about the case when a part of a step fails: that its claim does not hold, or
+    /// that it could not be tried.
     enum Part: String, Decodable, Sendable {
         case from, status, content, fields, fieldsAbsent, requestFields, method, interim, passedOn
     }

@@ -72,7 +72,8 @@ struct ConformanceStep: Decodable, Sendable {
     }
 }
 
-/// A field line of a request or of the origin's answer: `["Date", {"date": 0}]`, `["Age", "abc", "free"]`.
+/// A field line of a request or of the origin's answer: `["Date", {"date": 0}]`, `["Age", "abc",
+/// "free"]`.
 struct FieldLine: Decodable, Sendable {
     var name: String
     var value: FieldValue

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// RFC 9111 and its relatives, as caches are asked about them in public: `Tests/Fixtures/conformance` at the engine, and over sockets.
+/// RFC 9111 and its relatives, as caches are asked about them in public:
+/// `Tests/Fixtures/conformance` at the engine, and over sockets.
 @Suite struct ConformanceTests {
     static let cases: [ConformanceCase] = (try? ConformanceTable.load()) ?? []
     static let atEngine = cases.filter { $0.door == .any }
@@ -28,7 +29,8 @@ import Testing
         Self.judge(entry, try await Self.throughGateway(entry))
     }
 
-    /// Writes how every case went at both doors, for whoever asks with the variable `CONFORMANCE_REPORT`.
+    /// Writes how every case went at both doors, for whoever asks with the variable
+    /// `CONFORMANCE_REPORT`.
     @Test func reportIsWritten() async throws {
         guard let path = ProcessInfo.processInfo.environment["CONFORMANCE_REPORT"] else { return }
         var lines: [String] = []

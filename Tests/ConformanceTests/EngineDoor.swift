@@ -5,7 +5,8 @@ import HoldfastTesting
 import Logging
 import NIOCore
 
-/// The engine itself as a shared cache, with a store in memory and a clock that is moved: a case takes milliseconds.
+/// The engine itself as a shared cache, with a store in memory and a clock that is moved: a case
+/// takes milliseconds.
 final class EngineDoor: CaseDoor {
     private let clock = ManualClock()
     private let store = InMemoryResponseStore()
@@ -30,7 +31,7 @@ final class EngineDoor: CaseDoor {
 
     func advance(seconds: Int) async { clock.advance(by: .seconds(seconds)) }
 
-    func send(method: String, target: String, fields: WireFields, content: String?) async throws -> DoorAnswer {
+    func send(method: String, target: String, fields: WireFields, content: String?) async throws -> DoorResponse {
         guard let method = HTTPRequest.Method(method) else { throw DoorError(message: "'\(method)' is no method.") }
         var head = HTTPRequest(
             method: method,
@@ -44,14 +45,14 @@ final class EngineDoor: CaseDoor {
         do {
             let response = try await engine.respond(to: CacheRequest(head: head, body: body))
             let text = String(buffer: try await response.body.collect(upTo: 1 << 20))
-            return DoorAnswer(
+            return DoorResponse(
                 status: response.head.status.code,
                 fields: WireFields(response.head.headerFields),
                 content: text,
                 interim: []
             )
         } catch let error as ExchangeError {
-            return DoorAnswer(status: error.status, fields: WireFields(), content: error.message, interim: [])
+            return DoorResponse(status: error.status, fields: WireFields(), content: error.message, interim: [])
         }
     }
 
@@ -61,8 +62,9 @@ final class EngineDoor: CaseDoor {
 extension InMemoryResponseStore {
     /// Waits until a response that was generated for this step is stored.
     ///
-    /// What is fetched in the background tells nobody, but it can be seen in the store. The bound only keeps a cache that fetches nothing from
-    /// hanging the tests; it is far longer than a busy machine takes where sockets are between.
+    /// What is fetched in the background tells nobody, but it can be seen in the store. The bound
+    /// only keeps a cache that fetches nothing from hanging the tests; it is far longer than a busy
+    /// machine takes where sockets are between.
     func holds(step: Int) async {
         let end = ContinuousClock.now + .seconds(120)
         while ContinuousClock.now < end {

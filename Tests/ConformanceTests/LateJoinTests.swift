@@ -6,9 +6,11 @@ import Logging
 import NIOCore
 import Testing
 
-/// Several requests may share one response only where the cache may reuse it for each of them. RFC 9111 §4
+/// Several requests may share one response only where the cache may reuse it for each of them. RFC
+/// 9111 §4
 @Suite struct LateJoinTests {
-    /// A request that comes after the head of another's response is no reason to reuse that response without asking.
+    /// A request that comes after the head of another's response is no reason to reuse that
+    /// response without asking.
     @Test(
         arguments: [
             ("no-cache", 0, [:]), ("max-age=0", 0, [:]), ("max-age=1", 3, [:]),

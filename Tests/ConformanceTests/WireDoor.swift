@@ -11,7 +11,7 @@ import Synchronization
 final class WireDoor: CaseDoor {
     private struct Connection {
         var channel: any Channel
-        var inbox: OctetInbox
+        var inbox: ByteInbox
     }
 
     private let clock: ManualClock
@@ -77,16 +77,16 @@ final class WireDoor: CaseDoor {
         await wireOrigin.stop()
     }
 
-    func send(method: String, target: String, fields: WireFields, content: String?) async throws -> DoorAnswer {
+    func send(method: String, target: String, fields: WireFields, content: String?) async throws -> DoorResponse {
         var text = "\(method) \(path + target) HTTP/1.1\r\nHost: \(address)\r\n"
         for (name, value) in fields.lines { text += "\(name): \(value)\r\n" }
-        if let content { text += "Content-Length: \(content.octets.count)\r\n" }
+        if let content { text += "Content-Length: \(content.bytes.count)\r\n" }
         text += "\r\n" + (content ?? "")
         let connection = try await connected()
-        try await connection.channel.writeAndFlush(ByteBuffer(bytes: text.octets))
+        try await connection.channel.writeAndFlush(ByteBuffer(bytes: text.bytes))
         var interim: [(status: Int, fields: WireFields)] = []
-        while let octets = await connection.inbox.takeHead() {
-            let head = MessageHead(octets: octets)
+        while let bytes = await connection.inbox.takeHead() {
+            let head = MessageHead(bytes: bytes)
             guard head.start.count > 1, let status = Int(head.start[1]) else { break }
             guard status >= 200 else {
                 interim.append((status, head.fields))
@@ -97,7 +97,7 @@ final class WireDoor: CaseDoor {
                 self.connection.withLock { $0 = nil }
                 try? await connection.channel.close()
             }
-            return DoorAnswer(status: status, fields: head.fields, content: content, interim: interim)
+            return DoorResponse(status: status, fields: head.fields, content: content, interim: interim)
         }
         throw DoorError(message: "The gateway gave no answer.")
     }
@@ -106,24 +106,24 @@ final class WireDoor: CaseDoor {
         of head: MessageHead,
         _ status: Int,
         to method: String,
-        _ inbox: OctetInbox
+        _ inbox: ByteInbox
     ) async throws -> String {
         if method == "HEAD" || status == 204 || status == 304 { return "" }
-        let octets: [UInt8]?
+        let bytes: [UInt8]?
         if head.fields.joined("Transfer-Encoding") != nil {
-            octets = await inbox.takeChunks()
+            bytes = await inbox.takeChunks()
         } else if let length = head.fields.joined("Content-Length").flatMap({ Int($0) }) {
-            octets = await inbox.take(length)
+            bytes = await inbox.take(length)
         } else {
-            octets = await inbox.takeRest()
+            bytes = await inbox.takeRest()
         }
-        guard let octets else { throw DoorError(message: "The content broke off.") }
-        return String(octets: octets)
+        guard let bytes else { throw DoorError(message: "The content broke off.") }
+        return String(bytes: bytes)
     }
 
     private func connected() async throws -> Connection {
         if let known = connection.withLock({ $0 }), known.channel.isActive { return known }
-        let inbox = OctetInbox()
+        let inbox = ByteInbox()
         let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .connectTimeout(.hours(1))
             .channelOption(.allowRemoteHalfClosure, value: true)

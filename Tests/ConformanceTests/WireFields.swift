@@ -1,4 +1,5 @@
-/// Field lines in wire order, looked up without regard to case: what engine and connection have in common.
+/// Field lines in wire order, looked up without regard to case: what engine and connection have in
+/// common.
 struct WireFields: Sendable {
     private(set) var lines: [(name: String, value: String)] = []
 

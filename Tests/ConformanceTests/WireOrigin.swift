@@ -3,7 +3,8 @@ import HoldfastTesting
 import NIOCore
 import NIOPosix
 
-/// The origin of a case behind a socket, octet by octet: it also frames its answers wrongly where the case says so.
+/// The origin of a case behind a socket, byte by byte: it also frames its answers wrongly where the
+/// case says so.
 final class WireOrigin: Sendable {
     private let channel: any Channel
     let port: Int
@@ -12,8 +13,9 @@ final class WireOrigin: Sendable {
         channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelInitializer { channel in
-                let inbox = OctetInbox()
-                // The connection's own task: it ends with the connection, and belongs to no test's scope.
+                let inbox = ByteInbox()
+                // The connection's own task: it ends with the connection, and belongs to no test's
+                // scope.
                 Task { await Self.serve(channel, inbox, origin, clock) }
                 return channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(InboxHandler(inbox))
@@ -28,12 +30,12 @@ final class WireOrigin: Sendable {
 
     private static func serve(
         _ channel: any Channel,
-        _ inbox: OctetInbox,
+        _ inbox: ByteInbox,
         _ origin: CaseOrigin,
         _ clock: ManualClock
     ) async {
-        while let octets = await inbox.takeHead() {
-            let request = MessageHead(octets: octets)
+        while let bytes = await inbox.takeHead() {
+            let request = MessageHead(bytes: bytes)
             if let length = request.fields.joined("Content-Length").flatMap({ Int($0) }) {
                 _ = await inbox.take(length)
             } else if request.fields.joined("Transfer-Encoding") != nil {
@@ -49,7 +51,7 @@ final class WireOrigin: Sendable {
             }
             text += head(of: answer)
             if method != "HEAD" { text += answer.content }
-            try? await channel.writeAndFlush(ByteBuffer(bytes: text.octets)).get()
+            try? await channel.writeAndFlush(ByteBuffer(bytes: text.bytes)).get()
             // Such content ends where the connection does.
             if answer.fields.joined("Transfer-Encoding") != nil { break }
         }
@@ -62,7 +64,7 @@ final class WireOrigin: Sendable {
         if fields.joined("Keep-Alive") == nil { fields.add("Keep-Alive", "timeout=5") }
         let hasContent = answer.status != 204 && answer.status != 304
         if hasContent, fields.joined("Content-Length") == nil, fields.joined("Transfer-Encoding") == nil {
-            fields.add("Content-Length", "\(answer.content.octets.count)")
+            fields.add("Content-Length", "\(answer.content.bytes.count)")
         }
         return "HTTP/1.1 \(answer.status) Scripted\r\n" + fields.text + "\r\n"
     }
@@ -72,12 +74,12 @@ extension WireFields {
     fileprivate var text: String { lines.map { "\($0.name): \($0.value)\r\n" }.joined() }
 }
 
-extension OctetInbox {
+extension ByteInbox {
     /// Content in chunks, to the end of its trailers; `nil` where it broke off.
     func takeChunks() async -> [UInt8]? {
         var content: [UInt8] = []
         while let line = await takeLine() {
-            guard let size = Int(String(octets: line).prefix { $0.isHexDigit }, radix: 16) else { return nil }
+            guard let size = Int(String(bytes: line).prefix { $0.isHexDigit }, radix: 16) else { return nil }
             if size == 0 {
                 while let trailer = await takeLine() {
                     if trailer.isEmpty { return content }

@@ -4,7 +4,8 @@ import HoldfastTesting
 import MomentsExample
 import Testing
 
-/// A repository on a client on a scripted network, with a real store on disk and a clock that stands still.
+/// A repository on a client on a scripted network, with a real store on disk and a clock that
+/// stands still.
 struct MomentsFixture {
     let api: MomentsAPI
     let transport: ScriptedTransport

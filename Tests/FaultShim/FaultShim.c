@@ -101,7 +101,8 @@ static int can_fail(enum call call, int error) {
 // One write, and what stood there before.
 struct record {
     struct record *earlier;
-    // The inode and a descriptor of its own: closing it would let go of SQLite's locks, so it never is.
+    // The inode and a descriptor of its own: closing it would let go of SQLite's locks, so it never
+    // is.
     ino_t inode;
     int descriptor;
     off_t offset, length_before, length_after;
@@ -136,13 +137,13 @@ static int plain_open(const char *path, int flags, mode_t mode) {
     REAL(open, int, const char *, int, ...);
     return real_open(path, flags, mode);
 }
-static ssize_t plain_pwrite(int descriptor, const void *octets, size_t count, off_t offset) {
+static ssize_t plain_pwrite(int descriptor, const void *bytes, size_t count, off_t offset) {
     REAL(pwrite64, ssize_t, int, const void *, size_t, off_t);
-    return real_pwrite64(descriptor, octets, count, offset);
+    return real_pwrite64(descriptor, bytes, count, offset);
 }
-static ssize_t plain_pread(int descriptor, void *octets, size_t count, off_t offset) {
+static ssize_t plain_pread(int descriptor, void *bytes, size_t count, off_t offset) {
     REAL(pread64, ssize_t, int, void *, size_t, off_t);
-    return real_pread64(descriptor, octets, count, offset);
+    return real_pread64(descriptor, bytes, count, offset);
 }
 static int plain_ftruncate(int descriptor, off_t length) {
     REAL(ftruncate64, int, int, off_t);
@@ -223,7 +224,8 @@ static void synced(int descriptor) {
     }
 }
 
-// Another thread may look at a file that is in memory while it is made shorter: it stands still until all have gone.
+// Another thread may look at a file that is in memory while it is made shorter: it stands still
+// until all have gone.
 static void stand_still(int number) {
     (void)number;
     for (;;) pause();
@@ -376,59 +378,60 @@ int close(int descriptor) {
     return real_close(descriptor);
 }
 
-static ssize_t write_at(int descriptor, const void *octets, size_t count, off_t offset) {
+static ssize_t write_at(int descriptor, const void *bytes, size_t count, off_t offset) {
     switch (judge(CALL_WRITE, "write", NULL, descriptor)) {
     case FAILS: return -1;
     case IS_SHORT:
-        plain_pwrite(descriptor, octets, count / 2, offset);
+        plain_pwrite(descriptor, bytes, count / 2, offset);
         if (plan.mode == FAULT_TORN_KILL) kill(getpid(), SIGKILL);
         return (ssize_t)(count / 2);
     case GOES_ON: break;
     }
-    if (!keeps(descriptor)) return plain_pwrite(descriptor, octets, count, offset);
+    if (!keeps(descriptor)) return plain_pwrite(descriptor, bytes, count, offset);
     pthread_mutex_lock(&guard);
-    note(descriptor, offset, octets, count);
-    ssize_t written = plain_pwrite(descriptor, octets, count, offset);
+    note(descriptor, offset, bytes, count);
+    ssize_t written = plain_pwrite(descriptor, bytes, count, offset);
     pthread_mutex_unlock(&guard);
     return written;
 }
 
-ssize_t pwrite(int descriptor, const void *octets, size_t count, off_t offset) {
-    if (!is_one(descriptor)) return plain_pwrite(descriptor, octets, count, offset);
-    return write_at(descriptor, octets, count, offset);
+ssize_t pwrite(int descriptor, const void *bytes, size_t count, off_t offset) {
+    if (!is_one(descriptor)) return plain_pwrite(descriptor, bytes, count, offset);
+    return write_at(descriptor, bytes, count, offset);
 }
 
-ssize_t pwrite64(int descriptor, const void *octets, size_t count, off64_t offset) {
-    if (!is_one(descriptor)) return plain_pwrite(descriptor, octets, count, offset);
-    return write_at(descriptor, octets, count, offset);
+ssize_t pwrite64(int descriptor, const void *bytes, size_t count, off64_t offset) {
+    if (!is_one(descriptor)) return plain_pwrite(descriptor, bytes, count, offset);
+    return write_at(descriptor, bytes, count, offset);
 }
 
-ssize_t write(int descriptor, const void *octets, size_t count) {
+ssize_t write(int descriptor, const void *bytes, size_t count) {
     REAL(write, ssize_t, int, const void *, size_t);
-    if (!is_one(descriptor)) return real_write(descriptor, octets, count);
+    if (!is_one(descriptor)) return real_write(descriptor, bytes, count);
     off_t offset = lseek(descriptor, 0, SEEK_CUR);
-    ssize_t written = write_at(descriptor, octets, count, offset);
+    ssize_t written = write_at(descriptor, bytes, count, offset);
     if (written > 0) lseek(descriptor, offset + written, SEEK_SET);
     return written;
 }
 
-ssize_t read(int descriptor, void *octets, size_t count) {
+ssize_t read(int descriptor, void *bytes, size_t count) {
     REAL(read, ssize_t, int, void *, size_t);
     if (is_one(descriptor) && judge(CALL_READ, "read", NULL, descriptor) == FAILS) return -1;
-    return real_read(descriptor, octets, count);
+    return real_read(descriptor, bytes, count);
 }
 
-ssize_t pread(int descriptor, void *octets, size_t count, off_t offset) {
+ssize_t pread(int descriptor, void *bytes, size_t count, off_t offset) {
     if (is_one(descriptor) && judge(CALL_READ, "read", NULL, descriptor) == FAILS) return -1;
-    return plain_pread(descriptor, octets, count, offset);
+    return plain_pread(descriptor, bytes, count, offset);
 }
 
-ssize_t pread64(int descriptor, void *octets, size_t count, off64_t offset) {
+ssize_t pread64(int descriptor, void *bytes, size_t count, off64_t offset) {
     if (is_one(descriptor) && judge(CALL_READ, "read", NULL, descriptor) == FAILS) return -1;
-    return plain_pread(descriptor, octets, count, offset);
+    return plain_pread(descriptor, bytes, count, offset);
 }
 
-// A sync that is not one: what is killed and what fails here still has its kernel, and only the shim's own power cut asks what was synced.
+// A sync that is not one: what is killed and what fails here still has its kernel, and only the
+// shim's own power cut asks what was synced.
 static int sync_one(int descriptor, const char *name, int (*next)(int)) {
     if (!is_one(descriptor)) return next(descriptor);
     if (judge(CALL_SYNC, name, NULL, descriptor) == FAILS) return -1;

@@ -2,7 +2,8 @@ import FaultWorkload
 import OfflineStore
 import Testing
 
-/// A process that writes a store is killed, again and again; each time the store opens and holds what was acknowledged.
+/// A process that writes a store is killed, again and again; each time the store opens and holds
+/// what was acknowledged.
 ///
 /// `ROUNDS=1000` does more of it (200 otherwise), `SEED=n` other ones; `make crash` sets both.
 @Suite struct CrashRoundTests {
@@ -17,12 +18,14 @@ import Testing
             let seed = Scale.seed &* 1_000_000 &+ UInt64(series * 10_000 + round)
             var random = SeededRandom(seed: seed)
             if round % 20 == 0 {
-                // Lanes at the same time, one alone with operations on everything, one with a budget that makes it evict.
+                // Lanes at the same time, one alone with operations on everything, one with a
+                // budget that makes it evict.
                 let kind = StoreInRounds.Kind.allCases[(round / 20 + series) % 3]
                 remembered = StoreInRounds(folder: try TemporaryFolder(), kind: kind)
             }
             guard var store = remembered else { return }
-            // Some while the store is opened, most under load, some at the very moment of an acknowledgement.
+            // Some while the store is opened, most under load, some at the very moment of an
+            // acknowledgement.
             let isEarly = Int.random(in: 0..<10, using: &random) == 0
             let line = isEarly ? 0 : Int.random(in: 1..<100, using: &random)
             let delay =
@@ -50,7 +53,8 @@ import Testing
     }
 
     #if os(Linux)
-        /// The same at the file operations themselves: killed before each, and in the middle of each write.
+        /// The same at the file operations themselves: killed before each, and in the middle of
+        /// each write.
         ///
         /// Needs the fault shim, so on Linux alone.
         @Test(arguments: ["kill", "torn"])
@@ -80,7 +84,8 @@ import Testing
             #expect(at > 300)
         }
 
-        /// A migration that is killed before or within each of its file operations is made again; what the store holds is untouched.
+        /// A migration that is killed before or within each of its file operations is made again;
+        /// what the store holds is untouched.
         @Test(arguments: [1, 2], ["kill", "torn"])
         func aKilledMigrationIsMadeAgain(_ version: Int, _ mode: String) async throws {
             let here = #filePath.split(separator: "/").dropLast(2).joined(separator: "/")

@@ -12,7 +12,8 @@ import Testing
     import Darwin
 #endif
 
-/// A download that a killed process, a full disk or a cut of the power broke off: nothing half stands in the file's place, and a later one makes it whole.
+/// A download that a killed process, a full disk or a cut of the power broke off: nothing half
+/// stands in the file's place, and a later one makes it whole.
 @Suite(.timeLimit(.minutes(20))) struct DownloadFaultTests {
     private struct Film: Endpoint {
         let baseURL: String
@@ -138,7 +139,8 @@ import Testing
             }
         }
 
-        // What was written and not synced may be anything after that; what was synced is gone on with.
+        // What was written and not synced may be anything after that; what was synced is gone on
+        // with.
         @Test func aCutOfThePowerCostsNoMoreThanWhatWasNotSynced() async throws {
             let (length, synced) = (PartFile.syncDistance + 3_000_000, PartFile.syncDistance)
             try await run(bytes: Int(length)) { bench in

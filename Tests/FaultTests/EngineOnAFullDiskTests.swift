@@ -30,7 +30,8 @@ import Testing
             disk.fill()
             for number in 0..<8 {
                 #expect(try await get("/\(number)", answered: large, engine) == large)
-                // What is stored is served, with the origin silent: an unscripted request would be a failure.
+                // What is stored is served, with the origin silent: an unscripted request would be
+                // a failure.
                 #expect(try await get("/kept", engine) == "kept")
             }
             #expect(try await store.statistics().setAside.isEmpty)

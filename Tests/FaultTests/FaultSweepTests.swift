@@ -3,12 +3,14 @@ import OfflineStore
 import Testing
 
 #if os(Linux)
-    /// Every file operation of a store fails once, from the first to the last, in the store's own code and in SQLite's: exchanges go on, nothing wrong is
-    /// read, and the store heals in the same process when the fault ends.
+    /// Every file operation of a store fails once, from the first to the last, in the store's own
+    /// code and in SQLite's: exchanges go on, nothing wrong is read, and the store heals in the
+    /// same process when the fault ends.
     ///
-    /// The faults are made by Tests/FaultShim, which is linked into `store-worker` and stands before the C library there. It needs Linux with glibc: on
-    /// macOS these tests are left out. Every `stride`th operation in every run of the tests, each one with `make crash`; those that can fail for want of a
-    /// descriptor are few, so they all do.
+    /// The faults are made by Tests/FaultShim, which is linked into `store-worker` and stands
+    /// before the C library there. It needs Linux with glibc: on macOS these tests are left out.
+    /// Every `stride`th operation in every run of the tests, each one with `make crash`; those that
+    /// can fail for want of a descriptor are few, so they all do.
     @Suite struct FaultSweepTests {
         struct Case: Sendable, CustomStringConvertible {
             var mode = "error"
@@ -72,10 +74,12 @@ import Testing
         }
     }
 
-    /// The power fails at a file operation: what was synced stays, of what was not any part may be lost or torn.
+    /// The power fails at a file operation: what was synced stays, of what was not any part may be
+    /// lost or torn.
     ///
-    /// Tests/FaultShim keeps what every write replaces until the file is synced, and when it strikes puts some of it back, in units of 512 octets, and removes
-    /// files whose folder was not synced since they were made.
+    /// Tests/FaultShim keeps what every write replaces until the file is synced, and when it
+    /// strikes puts some of it back, in units of 512 bytes, and removes files whose folder was not
+    /// synced since they were made.
     @Suite struct PowerCutTests {
         @Test(arguments: 0..<2)
         func whatWasPromisedSurvivesAPowerFailure(_ series: Int) async throws {

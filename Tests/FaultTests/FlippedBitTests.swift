@@ -44,44 +44,45 @@ import Testing
 
     /// A bit in every page, a seeded one; eight of them with `make crash`.
     @Test(arguments: [File.database, .log])
-    func aFlippedBitIsAMissAndNeverAWrongOctet(_ file: File) async throws {
+    func aFlippedBitIsAMissAndNeverAWrongByte(_ file: File) async throws {
         let original = try await Original()
         let source = file == .database ? original.closed : original.live
         let name = file == .database ? "0001.sqlite" : "0001.sqlite-wal"
-        let octets = try readFile(source + "/" + name)
-        #expect(octets.count > 100_000)
+        let bytes = try readFile(source + "/" + name)
+        #expect(bytes.count > 100_000)
         var random = SeededRandom(seed: Scale.seed)
         let unit = file == .database ? 8192 : 8216
         var misses = 0
-        for index in 0..<(octets.count / unit * (Scale.isThorough ? 8 : 1)) {
+        for index in 0..<(bytes.count / unit * (Scale.isThorough ? 8 : 1)) {
             // Headers and the beginnings of cells are where most depends on a bit.
             let range = index % 2 == 0 ? unit : 200
-            let offset = index % (octets.count / unit) * unit + Int.random(in: 0..<range, using: &random)
+            let offset = index % (bytes.count / unit) * unit + Int.random(in: 0..<range, using: &random)
             let bit = UInt8(1) << UInt8.random(in: 0..<8, using: &random)
             let copy = original.folder.path + "/copy"
             try TemporaryFolder.copy(source, to: copy)
-            try writeFile(copy + "/" + name, [octets[offset] ^ bit], at: offset)
+            try writeFile(copy + "/" + name, [bytes[offset] ^ bit], at: offset)
             var model = original.model
             let findings = await Self.findings(copy, &model, &misses)
-            #expect(findings.isEmpty, "seed \(Scale.seed), bit \(bit) of octet \(offset) of the \(file)")
+            #expect(findings.isEmpty, "seed \(Scale.seed), bit \(bit) of byte \(offset) of the \(file)")
             TemporaryFolder.remove(copy)
         }
         // Otherwise no bit was where it matters.
         #expect(misses > 0)
     }
 
-    /// The names of columns are text in the first pages: one that changed there makes every statement fail, and is damage like any other.
+    /// The names of columns are text in the first pages: one that changed there makes every
+    /// statement fail, and is damage like any other.
     @Test(arguments: ["body_length INTEGER", "checksum INTEGER", "log_floor INTEGER", "TABLE garbage"])
     func aFlippedBitInTheSchemaIsDamage(_ text: String) async throws {
         let original = try await Original()
         let name = "/0001.sqlite"
-        let octets = try readFile(original.closed + name)
+        let bytes = try readFile(original.closed + name)
         let words = Array(text.utf8)
-        let place = octets.indices.first { octets[$0...].starts(with: words) }
+        let place = bytes.indices.first { bytes[$0...].starts(with: words) }
         let offset = try #require(place) + words.count - 9
         let copy = original.folder.path + "/copy"
         try TemporaryFolder.copy(original.closed, to: copy)
-        try writeFile(copy + name, [octets[offset] ^ 1], at: offset)
+        try writeFile(copy + name, [bytes[offset] ^ 1], at: offset)
         var model = original.model
         var misses = 0
         let findings = await Self.findings(copy, &model, &misses)
@@ -123,7 +124,8 @@ import Testing
         }
     }
 
-    /// Opens a damaged store, reads everything, writes everything anew, reads again, and opens it once more.
+    /// Opens a damaged store, reads everything, writes everything anew, reads again, and opens it
+    /// once more.
     private static func findings(_ path: String, _ model: inout StoreModel, _ misses: inout Int) async -> [String] {
         var findings: [String] = []
         do {
@@ -136,7 +138,8 @@ import Testing
                         if model.observed(nil, at: place, .init()) != nil { misses += 1 }
                         continue
                     }
-                    // An older version may be there again, where the log lost its tail; then it is distrusted.
+                    // An older version may be there again, where the log lost its tail; then it is
+                    // distrusted.
                     if version.isMarked { continue }
                     if !model.allows(version, at: place, .init()) { findings.append("\(place) holds \(version)") }
                 } catch let error as StoreError where error.code == .damaged || error.code == .gone {

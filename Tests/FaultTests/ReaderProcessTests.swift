@@ -31,8 +31,8 @@ import Testing
         return ending.lines
     }
 
-    /// Each change is awaited before the next is made, so none is told together with another. What the
-    /// writer commits by itself behind an invalidation is told as well.
+    /// Each change is awaited before the next is made, so none is told together with another. What
+    /// the writer commits by itself behind an invalidation is told as well.
     @Test func changesAreHeardInAnotherProcess() async throws {
         let store = try await CacheManager.openForFaults(folder.path + "/store")
         let lines = try await work("-", 2) { line in

@@ -3,8 +3,9 @@ import OfflineStore
 import Testing
 
 #if os(Linux)
-    /// A process that files stored responses under other keys is killed, loses its power or its disk, at any of its file operations: nothing is lost but what
-    /// gives way to a newer response, and another process finishes it.
+    /// A process that files stored responses under other keys is killed, loses its power or its
+    /// disk, at any of its file operations: nothing is lost but what gives way to a newer response,
+    /// and another process finishes it.
     @Suite struct RevisionFaultTests {
         /// A store to be revised; filled once, and copied.
         private static func filled() async throws -> TemporaryFolder {

@@ -6,7 +6,8 @@
     import Darwin
 #endif
 
-/// A folder that is removed with the last reference to it, in memory where the machine has such a place: these tests write much and keep nothing.
+/// A folder that is removed with the last reference to it, in memory where the machine has such a
+/// place: these tests write much and keep nothing.
 final class TemporaryFolder: Sendable {
     let path: String
 
@@ -43,7 +44,8 @@ final class TemporaryFolder: Sendable {
         return names.sorted()
     }
 
-    /// Copies a store's files, without the index of the log: what a machine that starts again finds.
+    /// Copies a store's files, without the index of the log: what a machine that starts again
+    /// finds.
     static func copy(_ from: String, to destination: String) throws {
         mkdir(destination, 0o700)
         for name in names(from) where !name.hasSuffix("-shm") {
@@ -61,17 +63,17 @@ func readFile(_ path: String) throws -> [UInt8] {
     let descriptor = open(path, O_RDONLY)
     guard descriptor >= 0 else { throw TestFailure("open \(path): \(errno)") }
     defer { close(descriptor) }
-    var octets: [UInt8] = []
+    var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
-    while case let count = read(descriptor, &buffer, buffer.count), count > 0 { octets += buffer[..<count] }
-    return octets
+    while case let count = read(descriptor, &buffer, buffer.count), count > 0 { bytes += buffer[..<count] }
+    return bytes
 }
 
-func writeFile(_ path: String, _ octets: [UInt8], at offset: Int? = nil) throws {
+func writeFile(_ path: String, _ bytes: [UInt8], at offset: Int? = nil) throws {
     let descriptor = open(path, offset == nil ? O_WRONLY | O_CREAT | O_TRUNC : O_WRONLY, 0o600)
     guard descriptor >= 0 else { throw TestFailure("open \(path): \(errno)") }
     defer { close(descriptor) }
-    guard pwrite(descriptor, octets, octets.count, off_t(offset ?? 0)) == octets.count else {
+    guard pwrite(descriptor, bytes, bytes.count, off_t(offset ?? 0)) == bytes.count else {
         throw TestFailure("write \(path): \(errno)")
     }
 }

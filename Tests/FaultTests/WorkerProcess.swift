@@ -3,8 +3,8 @@ import Testing
 
 /// The executable `store-worker` as a process of its own, read line by line on a thread of its own.
 ///
-/// Started with `posix_spawn`: Foundation's `Process` crashes now and then on Linux when several are started while other threads are busy, which tests
-/// are.
+/// Started with `posix_spawn`: Foundation's `Process` crashes now and then on Linux when several
+/// are started while other threads are busy, which tests are.
 struct WorkerProcess: Sendable {
     /// What a process left behind.
     struct Ending: Sendable {
@@ -19,8 +19,9 @@ struct WorkerProcess: Sendable {
 
     init(_ arguments: String...) { self.arguments = arguments }
 
-    /// Runs it to its end, or to the end that `judge` decides on: asked after each line with the number of lines so far, it says after how many
-    /// more microseconds the process is killed, or `nil` to let it live on.
+    /// Runs it to its end, or to the end that `judge` decides on: asked after each line with the
+    /// number of lines so far, it says after how many more microseconds the process is killed, or
+    /// `nil` to let it live on.
     ///
     /// - Parameter secondsWithoutALine: after so much silence it counts as hanging, and is killed.
     func run(
@@ -56,7 +57,7 @@ struct WorkerProcess: Sendable {
         defer { close(ends[0]) }
         let child = try spawn(path, output: ends[1])
         close(ends[1])
-        var octets: [UInt8] = []
+        var bytes: [UInt8] = []
         var count = 0
         var isKilled = false
         func end(after microseconds: Int) {
@@ -72,14 +73,14 @@ struct WorkerProcess: Sendable {
             let ready = poll(&waiting, 1, Int32(silence * 1000))
             if ready < 0, errno == EINTR { continue }
             if ready == 0 {
-                octets += Array("hangs\n".utf8)
+                bytes += Array("hangs\n".utf8)
                 end(after: 0)
                 continue
             }
             let length = read(ends[0], &buffer, buffer.count)
             if length <= 0 { break }
-            octets += buffer[..<length]
-            for octet in buffer[..<length] where octet == UInt8(ascii: "\n") {
+            bytes += buffer[..<length]
+            for byte in buffer[..<length] where byte == UInt8(ascii: "\n") {
                 count += 1
                 if !isKilled, let delay = judge(count) { end(after: delay) }
             }
@@ -87,7 +88,7 @@ struct WorkerProcess: Sendable {
         var status: Int32 = 0
         while waitpid(child, &status, 0) == -1, errno == EINTR {}
         // What follows the last line's end was cut short.
-        let whole = octets.prefix((octets.lastIndex(of: UInt8(ascii: "\n")) ?? -1) + 1)
+        let whole = bytes.prefix((bytes.lastIndex(of: UInt8(ascii: "\n")) ?? -1) + 1)
         return Ending(
             lines: String(decoding: whole, as: UTF8.self).split(separator: "\n").map(String.init),
             status: (status >> 8) & 0xff,
@@ -101,7 +102,8 @@ struct WorkerProcess: Sendable {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, output, 1)
-        // Files and sockets of other tests are none of its business; nor is the other end of somebody's pipe.
+        // Files and sockets of other tests are none of its business; nor is the other end of
+        // somebody's pipe.
         for descriptor in 3..<CInt(1024) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
         var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }

@@ -1,6 +1,7 @@
 package import NIOCore
 
-/// Octets that follow from a seed and a length: whoever knows its name can tell whether a body is what was stored.
+/// Bytes that follow from a seed and a length: whoever knows its name can tell whether a body is
+/// what was stored.
 package struct Content: Hashable, Sendable {
     package var seed: UInt64
     package var length: Int
@@ -17,11 +18,11 @@ package struct Content: Hashable, Sendable {
         self.init(seed: seed, length: length)
     }
 
-    /// What is stored beside the octets.
+    /// What is stored beside the bytes.
     package var name: String { "\(seed).\(length)" }
 
     /// No two stretches of 4 KiB are equal, in one content or in two.
-    package var octets: ByteBuffer {
+    package var bytes: ByteBuffer {
         var buffer = ByteBuffer()
         buffer.reserveCapacity(length + Self.noise.readableBytes + 16)
         var number: UInt64 = 0

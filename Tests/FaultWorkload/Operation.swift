@@ -50,7 +50,7 @@ package enum Operation: Sendable, Hashable {
     case removeObject(Place)
     /// A response, stored by an explicit call.
     case setResponse(Place, Content, tags: Set<Int>)
-    /// A response, stored as the engine does, in pieces of so many octets.
+    /// A response, stored as the engine does, in pieces of so many bytes.
     case fill(Place, Content, tags: Set<Int>, piece: Int)
     /// A response whose origin hangs up after half of it.
     case abandon(Place, Content)

@@ -46,7 +46,8 @@ extension HTTPField.Name {
 }
 
 extension CacheManager {
-    /// Opens a store for tests: few readers, a standing clock, no log but with `VERBOSE` in the environment.
+    /// Opens a store for tests: few readers, a standing clock, no log but with `VERBOSE` in the
+    /// environment.
     package static func openForFaults(_ folder: String, budget: Int64 = 256 << 20) async throws -> CacheManager {
         var configuration = Configuration(budget: budget)
         configuration.readerCount = 2
@@ -63,7 +64,7 @@ extension CacheManager {
     /// Does one operation.
     ///
     /// - Returns: for a reading one, what it found.
-    /// - Throws: the store's error, or ``Wrong`` when octets came that were not stored so.
+    /// - Throws: the store's error, or ``Wrong`` when bytes came that were not stored so.
     @discardableResult
     package func perform(_ operation: Operation) async throws -> Version? {
         let now = FixedClock().now()
@@ -73,7 +74,7 @@ extension CacheManager {
         case .removeObject(let place): _ = try await removeObject(forKey: place.objectKey)
         case .setResponse(let place, let content, let tags):
             let fields = Self.fields(content, tags)
-            let response = RawResponse(status: .ok, fields: fields, body: content.octets)
+            let response = RawResponse(status: .ok, fields: fields, body: content.bytes)
             try await setResponse(response, for: place.cacheKey, expiry: .never, tags: Self.names(tags, place.lane))
         case .fill(let place, let content, let tags, let piece):
             try await write(content, tags, to: place, piece: piece, share: 1)
@@ -94,7 +95,7 @@ extension CacheManager {
         return nil
     }
 
-    /// What is at a place, every octet of it compared.
+    /// What is at a place, every byte of it compared.
     package func version(at place: Place) async throws -> Version? {
         switch place.kind {
         case .object:
@@ -106,8 +107,8 @@ extension CacheManager {
         case .response:
             guard let stored = try await storedResponse(for: place.cacheKey) else { return nil }
             let fields = stored.response.fields
-            guard let content = Content(name: fields[.contentName] ?? ""), content.octets == stored.response.body else {
-                throw Wrong("\(place) holds other octets than were stored under '\(fields[.contentName] ?? "")'")
+            guard let content = Content(name: fields[.contentName] ?? ""), content.bytes == stored.response.body else {
+                throw Wrong("\(place) holds other bytes than were stored under '\(fields[.contentName] ?? "")'")
             }
             return Version(
                 content: content,
@@ -124,9 +125,9 @@ extension CacheManager {
         guard let writer = try await responses.beginWrite(draft, fence: responses.invalidationSequence) else {
             throw StoreError(code: .busy, message: "Nothing is stored just now.")
         }
-        var octets = content.octets
+        var bytes = content.bytes
         var rest = content.length / share
-        while rest > 0, let slice = octets.readSlice(length: min(piece, rest)) {
+        while rest > 0, let slice = bytes.readSlice(length: min(piece, rest)) {
             rest -= slice.readableBytes
             try await writer.append(slice)
         }

@@ -3,9 +3,11 @@ import HTTPCacheSemantics
 import HTTPTypes
 package import OfflineStore
 
-/// A store whose responses come to other keys, and what must be there before, meanwhile and afterwards.
+/// A store whose responses come to other keys, and what must be there before, meanwhile and
+/// afterwards.
 ///
-/// There are several responses for each path, told apart by a parameter which a revision leaves out: then the one received last is left of them.
+/// There are several responses for each path, told apart by a parameter which a revision leaves
+/// out: then the one received last is left of them.
 package enum RevisionWorkload {
     private static let paths = 90
     /// Responses for one path.
@@ -48,7 +50,7 @@ package enum RevisionWorkload {
         guard
             let writer = try await store.responses.beginWrite(draft, fence: store.responses.invalidationSequence)
         else { throw Wrong("nothing is stored just now") }
-        try await writer.append(content.octets)
+        try await writer.append(content.bytes)
         guard try await writer.finish() != nil else { throw Wrong("an invalidation came between") }
     }
 
@@ -63,8 +65,9 @@ package enum RevisionWorkload {
 
     /// What is wrong with a store that was revised.
     ///
-    /// - Parameter isFinished: `false` when the revision may have been cut short: then each response is where it was, or where it belongs, or it gave way to one
-    ///   that was received later.
+    /// - Parameter isFinished: `false` when the revision may have been cut short: then each
+    ///   response is where it was, or where it belongs, or it gave way to one that was received
+    ///   later.
     package static func findings(_ store: CacheManager, isFinished: Bool) async throws -> [String] {
         var findings: [String] = []
         var entries = 0
@@ -93,7 +96,7 @@ package enum RevisionWorkload {
     /// Later is larger.
     private static func rank(_ path: Int, _ index: Int) -> Int { (index + path) % count }
 
-    /// Which of a path's responses is stored for a target, every octet of it compared.
+    /// Which of a path's responses is stored for a target, every byte of it compared.
     private static func found(
         at target: TargetURI,
         _ path: Int,
@@ -109,8 +112,8 @@ package enum RevisionWorkload {
             findings.append("\(target) has no body")
             return nil
         }
-        if try await body.collect(upTo: 1 << 20) != content(path, index).octets {
-            findings.append("\(target) holds other octets than were stored")
+        if try await body.collect(upTo: 1 << 20) != content(path, index).bytes {
+            findings.append("\(target) holds other bytes than were stored")
         }
         if response.head.isInvalidated { findings.append("\(target) counts as invalidated") }
         let entry = try await store.entries(for: target).first

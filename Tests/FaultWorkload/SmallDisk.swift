@@ -29,15 +29,15 @@
 
         /// Takes all the room there is.
         ///
-        /// - Returns: how many octets that was.
+        /// - Returns: how many bytes that was.
         @discardableResult
         package func fill() -> Int {
             let descriptor = open(path + "/filler", O_WRONLY | O_CREAT, 0o600)
             defer { close(descriptor) }
             var count = 0
             for length in [65_536, 4096, 1] {
-                let octets = [UInt8](repeating: 1, count: length)
-                while case let step = write(descriptor, octets, length), step > 0 { count += step }
+                let bytes = [UInt8](repeating: 1, count: length)
+                while case let step = write(descriptor, bytes, length), step > 0 { count += step }
             }
             return count
         }

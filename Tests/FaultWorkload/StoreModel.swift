@@ -1,10 +1,12 @@
-/// What a store may hold, place by place, after operations of which some were acknowledged, some failed and one was cut short.
+/// What a store may hold, place by place, after operations of which some were acknowledged, some
+/// failed and one was cut short.
 package struct StoreModel: Sendable {
     /// What may go wrong without anybody being at fault.
     package struct Tolerance: Sendable {
-        /// Entries may be missing: the budget is small, or their octets were damaged.
+        /// Entries may be missing: the budget is small, or their bytes were damaged.
         package var mayMiss = false
-        /// Entries may count as invalidated although nobody invalidated them: the store knows that it lost something.
+        /// Entries may count as invalidated although nobody invalidated them: the store knows that
+        /// it lost something.
         package var mayDistrust = false
         /// What is not durable may be lost, though it was acknowledged: the power failed.
         package var mayForget = false
@@ -18,7 +20,8 @@ package struct StoreModel: Sendable {
 
     /// What may be at each place now.
     private var possible: [Place: Set<Version?>] = [:]
-    /// What was there since the last durable operation, and may be there again after a power failure.
+    /// What was there since the last durable operation, and may be there again after a power
+    /// failure.
     private var former: [Place: Set<Version?>] = [:]
     /// The number of the last invalidation is at least this.
     package private(set) var sequence: Int64 = 0
@@ -79,7 +82,8 @@ package struct StoreModel: Sendable {
         return "\(place) is \(version.map { "\($0)" } ?? "nothing"), and should be \(words)"
     }
 
-    /// Whether a place may hold what was just read from it, whatever else may be there. A miss is none of its business.
+    /// Whether a place may hold what was just read from it, whatever else may be there. A miss is
+    /// none of its business.
     package func allows(_ version: Version, at place: Place, _ tolerance: Tolerance) -> Bool {
         !candidates(version, at: place, tolerance).isEmpty
     }

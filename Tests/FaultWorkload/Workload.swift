@@ -1,4 +1,5 @@
-/// A sequence of operations that follows from a seed: the process that runs it and the one that checks it both know it.
+/// A sequence of operations that follows from a seed: the process that runs it and the one that
+/// checks it both know it.
 package enum Workload {
     /// - Parameter isAlone: no other lane runs, so operations on the whole store may be among them.
     package static func operations(seed: UInt64, lane: Int, count: Int, isAlone: Bool) -> [Operation] {
@@ -49,7 +50,8 @@ package enum Workload {
         }
     }
 
-    /// Every kind of operation once and with little content, for a fault at each of its file operations.
+    /// Every kind of operation once and with little content, for a fault at each of its file
+    /// operations.
     package static func tour(seed: UInt64) -> [Operation] {
         let responses = (0..<4).map { Place(lane: 0, kind: .response, index: $0) }
         let object = Place(lane: 0, kind: .object, index: 0)

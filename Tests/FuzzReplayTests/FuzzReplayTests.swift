@@ -11,7 +11,8 @@ struct FuzzReplayTests {
         try input.bytes().withUnsafeBufferPointer { target.run($0) }
     }
 
-    /// A folder with a wrong name would be replayed by nothing, and a target without inputs would test nothing.
+    /// A folder with a wrong name would be replayed by nothing, and a target without inputs would
+    /// test nothing.
     @Test func everyTargetHasInputs() throws {
         #expect(try RecordedInput.names(RecordedInput.corpus) == FuzzTarget.all.map(\.name).sorted())
         for target in FuzzTarget.all {

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// An input that a fuzzer was given once: a file in `Fuzz/Corpus` or `Fuzz/Findings`, in the folder of
-/// its target.
+/// An input that a fuzzer was given once: a file in `Fuzz/Corpus` or `Fuzz/Findings`, in the folder
+/// of its target.
 struct RecordedInput: Sendable, CustomTestStringConvertible {
     /// Written by hand, or worth keeping because it reaches far.
     static let corpus = "Corpus"

@@ -2,7 +2,8 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-/// What attackers and careless origins do to caches. Each test names the mutant, a change of one line of the policy, that makes it fail.
+/// What attackers and careless origins do to caches. Each test names the mutant, a change of one
+/// line of the policy, that makes it fail.
 @Suite("Attacks", .tags(.attacks))
 struct AttackTests {
     private func decide(
@@ -31,7 +32,8 @@ struct AttackTests {
         #expect(CachePolicy.shared.selectVariant(from: [head], for: smuggled, at: noon) == nil)
     }
 
-    /// Mutants: `matchesNominated` without its comparison with `*`; `storability` without `vary.hasWildcard`.
+    /// Mutants: `matchesNominated` without its comparison with `*`; `storability` without
+    /// `vary.hasWildcard`.
     @Test(arguments: ["*", "Accept, *", "*, Accept"])
     func varyStarIsNeitherStoredNorReused(vary: String) {
         #expect(decide(.shared, [("Cache-Control", "max-age=60"), ("Vary", vary)]) == .forbidden(.varyAny))
@@ -62,7 +64,8 @@ struct AttackTests {
 
     // Authorization, RFC 9111 §3.5.
 
-    /// Mutant: `audience` without `directives.mustRevalidate` refuses too much; without the whole condition, too little.
+    /// Mutant: `audience` without `directives.mustRevalidate` refuses too much; without the whole
+    /// condition, too little.
     @Test(arguments: [
         ("max-age=60", false), ("max-age=60, proxy-revalidate", false), ("max-age=60, no-cache", false),
         ("private=\"x\", max-age=60", false),
@@ -75,7 +78,8 @@ struct AttackTests {
         }
     }
 
-    /// Mutant: `audience` answers `allowsSharing || directives.mustRevalidate ? .shared` in a private cache.
+    /// Mutant: `audience` answers `allowsSharing || directives.mustRevalidate ? .shared` in a
+    /// private cache.
     @Test func aPrincipalsAnswerStaysWithThePrincipal() {
         for value in ["max-age=60", "max-age=60, must-revalidate", "private, public, max-age=60"] {
             #expect(decide(.private, [("Cache-Control", value)], hasCredentials: true) == .principal)
@@ -161,7 +165,8 @@ struct AttackTests {
 
     // no-store and private.
 
-    /// Mutants: `refusal` without `noStore`, without `isPrivate`; `forbidsStorage` without `noStore`.
+    /// Mutants: `refusal` without `noStore`, without `isPrivate`; `forbidsStorage` without
+    /// `noStore`.
     @Test func whatMustNotBeStoredIsNeitherStoredNorServed() {
         for value in ["no-store", "max-age=60, No-Store", "public, no-store, s-maxage=60", "no-store=\"x\""] {
             for policy in [CachePolicy.shared, .private] {

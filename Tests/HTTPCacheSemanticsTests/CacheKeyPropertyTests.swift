@@ -5,7 +5,7 @@ import Testing
 /// Properties of the key over random requests.
 ///
 /// A failure names its seed: put it into `seeds` to replay it.
-@Suite("Cache key, properties", .tags(.key))
+@Suite("Properties of random cache keys", .tags(.key))
 struct CacheKeyPropertyTests {
     static let seeds: [UInt64] = [1, 0xC0FFEE, 20_260_301]
 
@@ -40,7 +40,7 @@ struct CacheKeyPropertyTests {
     }
 
     @Test(arguments: seeds)
-    func whatIsEncodedIsDecodedAndTheOtherWayRound(seed: UInt64) throws {
+    func encodingAndDecodingAreInverse(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         for round in 0..<800 {
             let parts = try components(&generator)
@@ -71,15 +71,16 @@ struct CacheKeyPropertyTests {
                 target: parts.target,
                 content: parts.content
             )
-            // Octets, not Strings: "é" composed and decomposed are equal Strings and different requests.
-            let text = octets(of: parts)
+            // Bytes, not Strings: "é" composed and decomposed are equal Strings and different
+            // requests.
+            let text = bytes(of: parts)
             if let earlier = seen[key.bytes] { try #require(earlier == text, "seed \(seed), round \(round)") }
             seen[key.bytes] = text
         }
         #expect(Set(seen.values).count == seen.count, "seed \(seed): one request, two keys")
     }
 
-    private func octets(of parts: CacheKey.Components) -> String {
+    private func bytes(of parts: CacheKey.Components) -> String {
         let partition: String =
             switch parts.partition {
             case .shared: "shared"
@@ -92,9 +93,10 @@ struct CacheKeyPropertyTests {
         return "\(partition) \(parts.method) \(parts.target.uri) \(content ?? "-")"
     }
 
-    /// A damaged key is refused, or is the canonical key of something else; never a second spelling of the same key.
+    /// A damaged key is rejected, or is the canonical key of another request; it is never a second
+    /// spelling of the same key.
     @Test(arguments: seeds)
-    func damagedBytesNeverSpellTheSameKeyTwice(seed: UInt64) throws {
+    func damagedBytesNeverDecodeToTheSameKey(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         for round in 0..<1_500 {
             let parts = try components(&generator)
@@ -104,17 +106,21 @@ struct CacheKeyPropertyTests {
                 target: parts.target,
                 content: parts.content
             )
-            var bytes = key.bytes
+            var damagedBytes = key.bytes
             switch Int.random(in: 0..<3, using: &generator) {
-            case 0: bytes[Int.random(in: 0..<bytes.count, using: &generator)] = .random(in: 0...255, using: &generator)
-            case 1: bytes.remove(at: Int.random(in: 0..<bytes.count, using: &generator))
+            case 0:
+                damagedBytes[Int.random(in: 0..<damagedBytes.count, using: &generator)] = .random(
+                    in: 0...255,
+                    using: &generator
+                )
+            case 1: damagedBytes.remove(at: Int.random(in: 0..<damagedBytes.count, using: &generator))
             default:
-                bytes.insert(
+                damagedBytes.insert(
                     .random(in: 0...255, using: &generator),
-                    at: Int.random(in: 0...bytes.count, using: &generator)
+                    at: Int.random(in: 0...damagedBytes.count, using: &generator)
                 )
             }
-            guard bytes != key.bytes, let damaged = CacheKey(bytes: bytes) else { continue }
+            guard damagedBytes != key.bytes, let damaged = CacheKey(bytes: damagedBytes) else { continue }
             let read = damaged.components
             let again = CacheKey(
                 partition: read.partition,
@@ -122,13 +128,13 @@ struct CacheKeyPropertyTests {
                 target: read.target,
                 content: read.content
             )
-            try #require(again.bytes == bytes, "seed \(seed), round \(round)")
-            try #require(octets(of: read) != octets(of: parts), "seed \(seed), round \(round)")
+            try #require(again.bytes == damagedBytes, "seed \(seed), round \(round)")
+            try #require(bytes(of: read) != bytes(of: parts), "seed \(seed), round \(round)")
         }
     }
 
     @Test(arguments: seeds)
-    func noBytesMakeTheDecoderTrap(seed: UInt64) {
+    func decoderNeverTraps(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<4_000 {
             var bytes: [UInt8] = (0..<Int.random(in: 0...24, using: &generator)).map { _ in

@@ -10,7 +10,8 @@ struct CacheKeyTests {
     init() throws { target = try TargetURI("https://a.example/x?q=1") }
 
     @Test func hasAFixedEncoding() throws {
-        // A key that changes its bytes orphans every store: this test changes only together with the version.
+        // A key that changes its bytes orphans every store: this test changes only together with
+        // the version.
         let key = CacheKey(
             partition: .principal("u1"),
             method: .head,
@@ -84,8 +85,8 @@ struct CacheKeyTests {
         #expect(CacheKey(bytes: bytes) != nil)
         #expect(CacheKey(bytes: []) == nil)
         #expect(CacheKey(bytes: [2] + bytes.dropFirst()) == nil, "another version")
-        #expect(CacheKey(bytes: bytes + [0]) == nil, "octets after the end")
-        // partition 0, then the method's length 4 (3 + 1) spelled in two octets
+        #expect(CacheKey(bytes: bytes + [0]) == nil, "bytes after the end")
+        // partition 0, then the method's length 4 (3 + 1) spelled in two bytes
         #expect(CacheKey(bytes: [1, 0, 0x84, 0x00] + bytes.dropFirst(3)) == nil, "a length that is not minimal")
         #expect(CacheKey(bytes: [1, 0, 5] + Array("HEAD".utf8) + bytes.dropFirst(6)) == nil, "HEAD is written as GET")
         #expect(CacheKey(bytes: [1, 3] + bytes.dropFirst(2)) == nil, "an unknown partition")

@@ -117,7 +117,8 @@ struct CombiningTests {
         #expect(result.head.responseTime == later)
     }
 
-    // Mutant: with `weaklyEquals`, or with a missing tag taken for a match, octets of two representations are mixed.
+    // Mutant: with `weaklyEquals`, or with a missing tag taken for a match, bytes of two
+    // representations are mixed.
     @Test(
         arguments: [
             ([("ETag", "\"v1\"")], [("ETag", "\"v2\"")]),
@@ -172,7 +173,7 @@ struct CombiningTests {
         let multipart = [("ETag", "\"v1\""), ("Content-Type", "multipart/byteranges; boundary=x")]
         #expect(combined(storedPart("bytes 0-9/100"), 10, "bytes 10-19/100", multipart) == nil)
         #expect(combined(storedPart("bytes 0-9/100"), 10, "bytes 10-19/100", status: 200) == nil)
-        // Other octets under the same tag.
+        // Other bytes under the same tag.
         let coded = [("ETag", "\"v1\""), ("Content-Encoding", "gzip")]
         #expect(combined(storedPart("bytes 0-9/100"), 10, "bytes 10-19/100", coded) == nil)
         #expect(combined(stored([("ETag", "\"v1\"")], status: 404), 100, "bytes 5-9/100") == nil)

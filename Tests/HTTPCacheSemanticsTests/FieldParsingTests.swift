@@ -71,16 +71,16 @@ struct ResponseDirectivesTests {
     }
 
     @Test(arguments: [UInt64(1), 77, 4_242])
-    func noOctetsMakeAParserTrap(seed: UInt64) {
+    func noBytesMakeAParserTrap(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let alphabet = Array("max-age=\"\\, ;1*W/no-cachepr".utf8) + [0x80, 0xFF, 0x09]
         for _ in 0..<4_000 {
-            let octets: [UInt8] = (0..<Int.random(in: 0...20, using: &generator)).map { _ in
+            let bytes: [UInt8] = (0..<Int.random(in: 0...20, using: &generator)).map { _ in
                 alphabet[Int.random(in: 0..<alphabet.count, using: &generator)]
             }
             var list = HTTPFields()
             for name in [HTTPField.Name.cacheControl, .vary, .eTag, .age, .expires, .date, .ifNoneMatch, .connection] {
-                list.append(HTTPField(name: name, value: octets))
+                list.append(HTTPField(name: name, value: bytes))
             }
             _ = StoredFields(list, received: noon, targeted: [])
             _ = ResponseDirectives(targeted: ["cache-control", "vary"], in: list)

@@ -3,7 +3,8 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-/// What holds for the freshness of any stored response, whatever is said of it and whenever it is asked for.
+/// What holds for the freshness of any stored response, whatever is said of it and whenever it is
+/// asked for.
 ///
 /// A failure names its seed and round; `HOLDFAST_CASES=1000000` tries more of them.
 @Suite("Freshness of random responses", .tags(.rfc9111Freshness, .rfc9111Freshening))
@@ -11,7 +12,8 @@ struct FreshnessPropertyTests {
     static let seeds: [UInt64] = [1, 0xC0FFEE, 20_260_301]
     private static let rounds = ProcessInfo.processInfo.environment["HOLDFAST_CASES"].flatMap { Int($0) } ?? 3000
 
-    /// Stores sweep and count by their index of ``CachePolicy/freshUntil(_:)``, and requests are answered by ``CachePolicy/reuse(of:for:at:)``: two paths to one fact.
+    /// Stores sweep and count by their index of ``CachePolicy/freshUntil(_:)``, and requests are
+    /// answered by ``CachePolicy/reuse(of:for:at:)``: two paths to one fact.
     @Test(arguments: seeds)
     func whatReuseCallsFreshTheIndexNeverCallsExpired(seed: UInt64) {
         var random = RandomMessages(seed: seed)
@@ -96,7 +98,8 @@ struct FreshnessPropertyTests {
         }
     }
 
-    /// RFC 9111 §3.4: parts are put together, and the whole made fresher, by a strong validator alone.
+    /// RFC 9111 §3.4: parts are put together, and the whole made fresher, by a strong validator
+    /// alone.
     @Test(arguments: seeds)
     func aPartIsCombinedOnlyByTheSameStrongValidator(seed: UInt64) {
         var random = RandomMessages(seed: seed)
@@ -140,7 +143,8 @@ struct FreshnessPropertyTests {
     }
 }
 
-/// How the validators of a response compare with the stored ones, by the plainest reading of RFC 9110 §8.8.
+/// How the validators of a response compare with the stored ones, by the plainest reading of RFC
+/// 9110 §8.8.
 private struct Agreement {
     /// It has an `ETag` or a `Last-Modified`, whatever that says.
     let hasValidator: Bool
@@ -159,7 +163,8 @@ private struct Agreement {
         if let tag, let storedTag {
             let isMalformed = !Self.isTag(tag) || !Self.isTag(storedTag)
             let weak = { (text: String) in text.hasPrefix("W/") ? String(text.dropFirst(2)) : text }
-            // A strong tag is of these very bytes: a weak one that is stored does not vouch for them.
+            // A strong tag is of these very bytes: a weak one that is stored does not vouch for
+            // them.
             let isStrong = tag.hasPrefix("W/") || !storedTag.hasPrefix("W/")
             sameTag = isMalformed ? tag == storedTag : weak(tag) == weak(storedTag) && isStrong
             isStronglyEqual = !isMalformed && tag == storedTag && !tag.hasPrefix("W/")

@@ -21,7 +21,8 @@ struct FuzzFindingsTests {
         #expect(HTTPDate.parse(HTTPDate.format(instant), reference: reference) == instant)
     }
 
-    /// At the last instant that a timestamp can say, a response that never expires was fresh and indexed as stale.
+    /// At the last instant that a timestamp can say, a response that never expires was fresh and
+    /// indexed as stale.
     ///
     /// `Fuzz/Findings/policy/fresh-and-indexed-as-stale`
     @Test(arguments: [CacheKind.private, .shared])
@@ -33,7 +34,8 @@ struct FuzzFindingsTests {
             responseTime: Timestamp(milliseconds: 17),
             explicitExpiry: .distantFuture
         )
-        // Not the caller's expiry alone: a lifetime that ends behind the last instant does it as well.
+        // Not the caller's expiry alone: a lifetime that ends behind the last instant does it as
+        // well.
         let late = Timestamp.distantFuture.adding(milliseconds: -1000)
         let long = stored([("Cache-Control", "max-age=60")], requestTime: late, responseTime: late)
         for head in [never, long] {

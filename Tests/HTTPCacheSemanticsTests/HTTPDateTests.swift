@@ -46,7 +46,8 @@ struct HTTPDateTests {
     }
 
     @Test func everyTenthDayOfFourHundredYearsMakesTheRoundTrip() throws {
-        // 400 years are the calendar's whole period; an odd step of seconds visits every time of day as well.
+        // 400 years are the calendar's whole period; an odd step of seconds visits every time of
+        // day as well.
         var second: Int64 = -62_135_596_800
         var count = 0
         while second < -62_135_596_800 + 146_097 * 86_400 {

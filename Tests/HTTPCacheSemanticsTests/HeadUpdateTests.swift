@@ -95,7 +95,8 @@ struct HeadUpdateTests {
         }
     }
 
-    /// What describes a representation tells one from another as well as a validator does, where there is none.
+    /// What describes a representation tells one from another as well as a validator does, where
+    /// there is none.
     @Test(arguments: [
         ("Content-Type", "text/plain", "text/html"), ("Content-Encoding", "gzip", "br"),
         ("Content-Language", "de", "en"), ("Content-Location", "/a", "/b"),
@@ -106,7 +107,8 @@ struct HeadUpdateTests {
         #expect(update(stored([]), [(name, new)]) == .invalidate)
         #expect(update(stored([(name, old)]), [(name, old)]) == .unrelated)
         #expect(update(stored([(name, old)]), []) == .unrelated, "HEAD may leave it out. RFC 9110 §9.3.2")
-        // The validators say that it is the same one: its description is updated as far as it may be.
+        // The validators say that it is the same one: its description is updated as far as it may
+        // be.
         let tag = ("ETag", "\"1\"")
         #expect(kind(update(stored([tag, (name, old)]), [tag, (name, new)])) == .freshen)
     }

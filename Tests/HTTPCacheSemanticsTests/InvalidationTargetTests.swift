@@ -35,7 +35,8 @@ struct InvalidationTargetTests {
         )
     }
 
-    // ATTACKS: another origin's answers are not this one's to take away. Mutant: without `hasSameOrigin` all of these fail.
+    // ATTACKS: another origin's answers are not this one's to take away. Mutant: without
+    // `hasSameOrigin` all of these fail.
     @Test(arguments: [
         "http://a.example/z", "https://b.example/z", "https://a.example:444/z", "//b.example/z",
         "https://a.example.evil/z",
@@ -79,7 +80,8 @@ struct ReferenceTests {
         TargetURI(reference: reference.utf8, relativeTo: try TargetURI(base))?.uri
     }
 
-    /// The examples of §5.4, but for those whose scheme or base is not HTTP's and the fragment, which is not sent.
+    /// The examples of §5.4, but for those whose scheme or base is not HTTP's and the fragment,
+    /// which is not sent.
     @Test(
         arguments: [
             ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),
@@ -169,12 +171,12 @@ struct ReferenceTests {
             }
         }
         #expect(count > 500)
-        // Octets that are no text.
+        // Bytes that are no text.
         for _ in 0..<2000 {
-            let octets = (0..<Int.random(in: 0...12, using: &generator)).map { _ in
+            let bytes = (0..<Int.random(in: 0...12, using: &generator)).map { _ in
                 UInt8.random(in: 0...255, using: &generator)
             }
-            _ = TargetURI(reference: octets, relativeTo: bases[0])
+            _ = TargetURI(reference: bytes, relativeTo: bases[0])
         }
     }
 }

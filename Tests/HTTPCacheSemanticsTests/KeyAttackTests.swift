@@ -2,9 +2,11 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-/// Requests made to share a key that must not, or to be sent as something other than what was keyed.
+/// Requests made to share a key that must not, or to be sent as something other than what was
+/// keyed.
 ///
-/// ATTACKS 10, 13, 14, 19, 21, 26. Each test names the mutant that makes it fail; `scripts/mutants` applies them.
+/// ATTACKS 10, 13, 14, 19, 21, 26. Each test names the mutant that makes it fail; `scripts/mutants`
+/// applies them.
 @Suite("Key attacks", .tags(.key, .attacks))
 struct KeyAttackTests {
     private func wire(
@@ -17,10 +19,11 @@ struct KeyAttackTests {
 
     // MARK: 10, everything that tells two requests apart
 
-    /// Mutants: `CanonicalWriter.write(target:)` without its line for the scheme, the host, the port (either octet), the path, the query.
+    /// Mutants: `CanonicalWriter.write(target:)` without its line for the scheme, the host, the
+    /// port (either byte), the path, the query.
     @Test(arguments: [
         ("http", "a.example:443", "/x?q"), ("https", "b.example", "/x?q"), ("https", "a.example:8443", "/x?q"),
-        // One octet of the port each: 443 is 0x01BB.
+        // One byte of the port each: 443 is 0x01BB.
         ("https", "a.example:699", "/x?q"), ("https", "a.example:442", "/x?q"),
         ("https", "a.example", "/y?q"), ("https", "a.example", "/X?q"), ("https", "a.example", "/x?r"),
         ("https", "a.example", "/x?Q"), ("https", "a.example", "/x"), ("https", "a.example", "/x?"),
@@ -53,7 +56,7 @@ struct KeyAttackTests {
     /// What one part ends with and the next begins with cannot be moved over the border.
     ///
     /// Mutant: `CanonicalWriter.write(_: String?)` without its line for the length.
-    @Test func noOctetMovesOverABorder() throws {
+    @Test func noByteMovesOverABorder() throws {
         let paths = ["/ab?c", "/a?bc", "/abc", "/abc?", "/?abc", "/a%3Fbc", "/a?b?c", "/a?b&c"]
         let keys = Set(paths.compactMap { wire($0) }.map { CacheKey(target: $0) })
         #expect(keys.count == paths.count)
@@ -71,9 +74,10 @@ struct KeyAttackTests {
         )
     }
 
-    /// A length longer than 127 takes two octets, so a component cannot be as long as the octet that ends it says.
+    /// A length longer than 127 takes two bytes, so a component cannot be as long as the byte that
+    /// ends it says.
     ///
-    /// Mutant: `CanonicalWriter.write(number:)` writes one octet, cut off.
+    /// Mutant: `CanonicalWriter.write(number:)` writes one byte, cut off.
     @Test func aLongComponentKeepsItsLength() throws {
         let short = try #require(wire("/" + String(repeating: "a", count: 10)))
         for length in [10 + 128, 10 + 256, 10 + 16_384] {
@@ -85,9 +89,11 @@ struct KeyAttackTests {
 
     // MARK: 13, parameter cloaking
 
-    /// Programs behind the cache disagree on what a parameter is; the raw query is what is keyed, so their disagreement cannot be used.
+    /// Programs behind the cache disagree on what a parameter is; the raw query is what is keyed,
+    /// so their disagreement cannot be used.
     ///
-    /// Mutant: `TargetURI.init?(request:)` takes the query from the last `?`; or maps `;` to `&` in it.
+    /// Mutant: `TargetURI.init?(request:)` takes the query from the last `?`; or maps `;` to `&` in
+    /// it.
     @Test func whatSomeServersTakeForTheSameQueryHasItsOwnKey() throws {
         let queries = [
             "a=1", "a=1;utm=x&a=2", "a=1&utm=x;a=2", "a=1&utm=x&a=2", "?a=1", "??a=1", "a=1?", "a=1%26a=2", "a=1&a=2",
@@ -106,7 +112,8 @@ struct KeyAttackTests {
 
     // MARK: 14, what is sent is what was keyed
 
-    /// Mutant: `TargetURI.init?(request:)` gives `withoutDotSegments(path)`, lower-cases it, or decodes `%2F`.
+    /// Mutant: `TargetURI.init?(request:)` gives `withoutDotSegments(path)`, lower-cases it, or
+    /// decodes `%2F`.
     @Test(arguments: [
         "/a%2Fb", "/a%2fb", "/a/b", "/a/../b", "/a/./b", "/a/%2e%2e/b", "/a/%2E%2E/b", "/a/..%2fb", "/../a", "//a",
         "/a//b",
@@ -114,7 +121,7 @@ struct KeyAttackTests {
         "/a%3Bb",
         "/http://evil.example/", "/a@b", "/a:80", "/*", "/%2e%2e%2f%2e%2e%2fetc",
     ])
-    func aPathIsKeyedOctetByOctet(path: String) throws {
+    func aPathIsKeyedByteByByte(path: String) throws {
         let target = try #require(wire(path))
         #expect(target.requestTarget == path)
         let key = CacheKey(target: target)
@@ -123,7 +130,8 @@ struct KeyAttackTests {
         #expect(CacheKey(bytes: key.bytes) == key)
     }
 
-    /// Mutant: the path is compared after `%2e` was decoded (any of the changes named for `aPathIsKeyedOctetByOctet`).
+    /// Mutant: the path is compared after `%2e` was decoded (any of the changes named for
+    /// `aPathIsKeyedByteByByte`).
     @Test func pathsThatSomeServersTakeForTheSameHaveTheirOwnKeys() throws {
         let paths = [
             "/a/b", "/a%2Fb", "/a%2fb", "/a//b", "/a/./b", "/a/c/../b", "/a/%2e/b", "/a/b/", "/a/b;x", "/a/b%3Bx",
@@ -145,7 +153,7 @@ struct KeyAttackTests {
         #expect(wire(path) == nil)
     }
 
-    /// Mutants: `Authority.parse` without its guard on `@`; `isName` that lets any octet pass.
+    /// Mutants: `Authority.parse` without its guard on `@`; `isName` that lets any byte pass.
     @Test(arguments: [
         "user@a.example", "user:pw@a.example", "a.example@b.example", "@a.example", "a.example%40b.example",
         "a.example/b",
@@ -169,7 +177,8 @@ struct KeyAttackTests {
         #expect(CacheKey(target: dotted) != CacheKey(target: plain))
     }
 
-    /// Mutant: `Authority.parse` takes the port from the last colon of any authority, a bracketed one's included.
+    /// Mutant: `Authority.parse` takes the port from the last colon of any authority, a bracketed
+    /// one's included.
     @Test func anIPv6AddressKeepsItsBracketsAndItsPort() throws {
         let plain = try #require(wire("/", authority: "[2001:DB8::1]"))
         let ported = try #require(wire("/", authority: "[2001:db8::1]:8443"))
@@ -192,7 +201,8 @@ struct KeyAttackTests {
 
     // MARK: 19, content in the key
 
-    /// Mutants: `CanonicalWriter.write(content:)` without its line for the type, the coding, the digest.
+    /// Mutants: `CanonicalWriter.write(content:)` without its line for the type, the coding, the
+    /// digest.
     @Test func eachPartOfAKeyedContentCounts() throws {
         let target = try #require(wire("/search"))
         let query = try #require(HTTPRequest.Method("QUERY"))
@@ -227,9 +237,11 @@ struct KeyAttackTests {
 
     // MARK: 26, tenants
 
-    /// No name of a principal is the shared partition, nor another's credentials, nor another's name.
+    /// No name of a principal is the shared partition, nor another's credentials, nor another's
+    /// name.
     ///
-    /// Mutants: `CanonicalWriter.write(partition:)` writes 0 for a principal's kind, or 1 for that of credentials, or leaves out the name or digest.
+    /// Mutants: `CanonicalWriter.write(partition:)` writes 0 for a principal's kind, or 1 for that
+    /// of credentials, or leaves out the name or digest.
     @Test func tenantsHaveNothingInCommon() throws {
         let target = try #require(wire("/"))
         let partitions: [CacheKey.Partition] = [
@@ -247,8 +259,8 @@ struct KeyAttackTests {
 
     // MARK: 25, secrets
 
-    /// Mutants: `TargetURI.description` is `uri`; `Redaction.query` takes only `&` for a border; `uriText` begins to look for
-    /// secrets at the first `?` alone.
+    /// Mutants: `TargetURI.description` is `uri`; `Redaction.query` takes only `&` for a border;
+    /// `uriText` begins to look for secrets at the first `?` alone.
     @Test(arguments: [
         "https://a.example/cb?token=s3cret", "https://a.example/cb?a=1;access_token=s3cret",
         "https://a.example/cb?a[sig]=s3cret",

@@ -1,7 +1,8 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// 2026-03-01T12:00:00Z, a Sunday: when the tests' responses are received unless a test says otherwise.
+/// 2026-03-01T12:00:00Z, a Sunday: when the tests' responses are received unless a test says
+/// otherwise.
 let noon = Timestamp(seconds: 1_772_366_400)
 let noonDate = "Sun, 01 Mar 2026 12:00:00 GMT"
 

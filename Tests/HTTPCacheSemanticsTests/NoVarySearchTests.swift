@@ -90,7 +90,8 @@ struct NoVarySearchTests {
         #expect(rule("except=()").normalizedQuery("b&u=1&a") == nil)
     }
 
-    /// Equivalence is one, a canonical form is its own, and queries are equivalent exactly when their canonical forms are equal.
+    /// Equivalence is one, a canonical form is its own, and queries are equivalent exactly when
+    /// their canonical forms are equal.
     @Test(arguments: [41, 42, 43])
     func laws(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
@@ -131,7 +132,7 @@ struct NoVarySearchTests {
         #expect(equivalences > 200)
     }
 
-    /// Octet by octet, as keys are compared.
+    /// Byte by byte, as keys are compared.
     private func same(_ left: String?, _ right: String?) -> Bool {
         left.map { Array($0.utf8) } == right.map { Array($0.utf8) }
     }

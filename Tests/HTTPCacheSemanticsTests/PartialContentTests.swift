@@ -69,7 +69,8 @@ struct PartialSelectionTests {
         #expect(selection("bytes 0-99/*", 100, nil).missing != nil)
     }
 
-    // ATTACKS 17. Mutant: without the comparison with `bodyLength` in `selection` octets beyond the body are named.
+    // ATTACKS 17. Mutant: without the comparison with `bodyLength` in `selection` bytes beyond the
+    // body are named.
     @Test(arguments: [0, 9, 11, -1, Int64.max, .min])
     func aBodyOfAnotherLengthAnswersNothing(length: Int64) {
         #expect(selection("bytes 10-19/100", length, "bytes=10-11").missing != nil)
@@ -120,7 +121,8 @@ struct PartialStorabilityTests {
         #expect(storability([("Content-Range", "bytes 0-9/*")], hasExplicitExpiry: true) == .shared)
     }
 
-    // ATTACKS 17. Mutant: with `return ContentRange(fields)` in `part(_:)` the lengths and the multipart pass.
+    // ATTACKS 17. Mutant: with `return ContentRange(fields)` in `part(_:)` the lengths and the
+    // multipart pass.
     @Test(
         arguments: [
             [("Cache-Control", "max-age=60")],

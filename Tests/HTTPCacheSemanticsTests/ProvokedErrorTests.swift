@@ -2,14 +2,18 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-/// Which errors are stored: every status from 400 on, with every kind of lifetime, with and without a rule.
+/// Which errors are stored: every status from 400 on, with every kind of lifetime, with and without
+/// a rule.
 ///
-/// ATTACKS 31: a request that a client malforms makes an origin say an error of a good URI, and the next client is answered with it.
+/// ATTACKS 31: a request that a client malforms makes an origin say an error of a good URI, and the
+/// next client is answered with it.
 @Suite("Errors that a client can provoke", .tags(.attacks, .rfc9111Storing))
 struct ProvokedErrorTests {
-    /// By their names in RFC 9110: what was wrong is how the request was made, and the key holds none of that.
+    /// By their names in RFC 9110: what was wrong is how the request was made, and the key holds
+    /// none of that.
     static let provoked: Set<Int> = [400, 405, 406, 408, 411, 413, 414, 415, 422, 501, 505]
-    /// Never stored, by whatever rule: credentials, conditions, ranges and rates are the request's own.
+    /// Never stored, by whatever rule: credentials, conditions, ranges and rates are the request's
+    /// own.
     static let aboutTheRequest: Set<Int> = [401, 407, 412, 416, 417, 421, 425, 426, 428, 429, 431, 511]
 
     /// Fields of the response, and whether they state a lifetime in a shared cache.
@@ -51,7 +55,8 @@ struct ProvokedErrorTests {
         let isRequests = Self.aboutTheRequest.contains(status)
         for (fields, isStated) in Self.stating {
             let place = "\(status) with \(fields)"
-            // No rule, or one that says how long errors live and not which: not stored, whatever the response states.
+            // No rule, or one that says how long errors live and not which: not stored, whatever
+            // the response states.
             let timed = policy(.shared, errors: 30)
             if isProvoked || isRequests {
                 for policy in [CachePolicy.shared, .private, timed] {
@@ -62,7 +67,8 @@ struct ProvokedErrorTests {
                 #expect(isStored(timed, fields, status), "\(place)")
                 if isStated { #expect(isStored(.shared, fields, status), "\(place)") }
             }
-            // A rule that names the status: stored where there is a lifetime, the response's or the rule's.
+            // A rule that names the status: stored where there is a lifetime, the response's or the
+            // rule's.
             let named = policy(.shared, statuses: [200, status])
             if isProvoked { #expect(isStored(named, fields, status) == isStated, "\(place), named") }
             if isRequests { #expect(!isStored(named, fields, status), "\(place), named") }
@@ -80,7 +86,8 @@ struct ProvokedErrorTests {
         #expect(policy.lifetimeSeconds([("Cache-Control", "max-age=86400")], status: status) == 60)
     }
 
-    /// The `Range` is in no key: an error that it may have provoked is not stored. In bounds it is forwarded, and an error is the target's.
+    /// The `Range` is in no key: an error that it may have provoked is not stored. In bounds it is
+    /// forwarded, and an error is the target's.
     @Test func anErrorForARangeBeyondTheCapIsNotStored() {
         let fresh = [("Cache-Control", "max-age=60")]
         for (range, isStored) in [("bytes=0-1", true), (Self.range(parts: 16), true), (Self.range(parts: 17), false)] {

@@ -1,7 +1,8 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// Random policies, stored responses, responses and instants, made of the words that decisions depend on.
+/// Random policies, stored responses, responses and instants, made of the words that decisions
+/// depend on.
 struct RandomMessages {
     private var generator: SeededGenerator
 

@@ -43,7 +43,7 @@ struct RangeHeadTests {
         #expect(head.headerFields[.contentRange] == nil)
         #expect(head.headerFields[values: .contentType] == ["multipart/byteranges; boundary=b1"])
         #expect(head.headerFields[values: .contentLength] == ["\(plan.length)"])
-        let octets = plan.assembled(from: Array("0123456789".utf8))
+        let bytes = plan.assembled(from: Array("0123456789".utf8))
         let expected = """
             --b1\r
             Content-Type: text/plain\r
@@ -58,8 +58,8 @@ struct RangeHeadTests {
             --b1--\r
 
             """
-        #expect(String(decoding: octets, as: UTF8.self) == expected)
-        #expect(Int64(octets.count) == plan.length)
+        #expect(String(decoding: bytes, as: UTF8.self) == expected)
+        #expect(Int64(bytes.count) == plan.length)
     }
 
     @Test func partsOfAStoredPartAreCountedFromItsStart() throws {
@@ -157,7 +157,7 @@ extension MultipartPlan {
     func assembled(from body: [UInt8]) -> [UInt8] {
         pieces.flatMap { piece -> [UInt8] in
             switch piece {
-            case .literal(let octets): octets
+            case .literal(let bytes): bytes
             case .body(let range): Array(body[Int(range.lowerBound)..<Int(range.upperBound)])
             }
         }

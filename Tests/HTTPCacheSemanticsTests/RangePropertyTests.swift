@@ -2,14 +2,15 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-/// The octets of a representation, so that each is told from its neighbours.
+/// The bytes of a representation, so that each is told from its neighbours.
 private func model(_ length: Int) -> [UInt8] { (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 / 256) } }
 
 @Suite("Ranges of random representations", .tags(.rfc9110Ranges, .rfc9111Combining))
 struct RangePropertyTests {
     private let policy = CachePolicy.private
 
-    /// What a member of a `Range` field asks for, by the plainest reading of RFC 9110 §14.1.2: octet by octet.
+    /// What a member of a `Range` field asks for, by the plainest reading of RFC 9110 §14.1.2: byte
+    /// by byte.
     private struct Wish {
         var text: String
         var asks: (_ offset: Int, _ length: Int) -> Bool
@@ -31,12 +32,13 @@ struct RangePropertyTests {
         }
     }
 
-    /// The octets of a selection, and for several parts what a client would read from the multipart body.
-    private func octets(
+    /// The bytes of a selection, and for several parts what a client would read from the multipart
+    /// body.
+    private func bytes(
         _ selection: StoredSelection,
         of stored: StoredResponseHead,
         _ body: [UInt8]
-    ) throws -> [(offset: Int, octets: [UInt8])]? {
+    ) throws -> [(offset: Int, bytes: [UInt8])]? {
         let start = Int(stored.partialRange?.range.lowerBound ?? 0)
         switch selection {
         case .complete: return [(start, body)]
@@ -81,7 +83,7 @@ struct RangePropertyTests {
             let note = "seed \(seed), round \(round): \(value) of \(length), stored \(lower)..<\(upper)"
 
             let selection = policy.selection(of: head, bodyLength: Int64(body.count), for: rangeRequest(value))
-            guard let parts = try octets(selection, of: head, body) else {
+            guard let parts = try bytes(selection, of: head, body) else {
                 // Missing: only where something is, or the length would have to be known.
                 #expect(!isComplete, "\(note)")
                 let isHeld = asked.allSatisfy { (lower..<upper).contains($0) }
@@ -95,17 +97,17 @@ struct RangePropertyTests {
             }
             var served: Set<Int> = []
             for part in parts {
-                #expect(!part.octets.isEmpty, "\(note)")
-                #expect(Array(whole[part.offset..<(part.offset + part.octets.count)]) == part.octets, "\(note)")
-                served.formUnion(part.offset..<(part.offset + part.octets.count))
+                #expect(!part.bytes.isEmpty, "\(note)")
+                #expect(Array(whole[part.offset..<(part.offset + part.bytes.count)]) == part.bytes, "\(note)")
+                served.formUnion(part.offset..<(part.offset + part.bytes.count))
             }
             #expect(served.sorted() == asked, "\(note)")
-            #expect(parts.reduce(0) { $0 + $1.octets.count } <= length, "\(note)")
+            #expect(parts.reduce(0) { $0 + $1.bytes.count } <= length, "\(note)")
         }
     }
 
     @Test(arguments: [11, 12, 13, 14])
-    func combinedPartsAreTheModelsOctets(seed: UInt64) throws {
+    func combinedPartsAreTheModelsBytes(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var completed = 0
         for round in 0..<300 {
@@ -132,7 +134,7 @@ struct RangePropertyTests {
                     responseTime: noon,
                     request: request()
                 )
-                let note = "seed \(seed), round \(round): \(contentRange) onto \(body.count) octets"
+                let note = "seed \(seed), round \(round): \(contentRange) onto \(body.count) bytes"
                 guard let result else {
                     let held = try #require(old.partialRange, "\(note)").range
                     #expect(Int64(lower) > held.upperBound || Int64(upper) < held.lowerBound, "\(note)")

@@ -76,7 +76,8 @@ struct RangeTests {
         #expect(selection("bytes=-5", length: 0) == .complete)
     }
 
-    // ATTACKS 33. Mutant: without the cap and the coalescing in `selection(_:completeLength:maximumParts:)` all of these fail.
+    // ATTACKS 33. Mutant: without the cap and the coalescing in
+    // `selection(_:completeLength:maximumParts:)` all of these fail.
     @Test func manyRangesAreCoalesced() {
         let adjacent = (0..<50).map { "\($0 * 2)-\($0 * 2 + 1)" }.joined(separator: ",")
         #expect(selection("bytes=\(adjacent)") == .range(0..<100, completeLength: 100))

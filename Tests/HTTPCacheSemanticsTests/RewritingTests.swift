@@ -45,7 +45,8 @@ import Testing
         #expect(try target(query).ignoring(ParameterNames(["session"])).query == expected)
     }
 
-    /// Whatever the query: nothing is changed twice, pieces keep their octets, and those of one name their order.
+    /// Whatever the query: nothing is changed twice, pieces keep their bytes, and those of one name
+    /// their order.
     @Test(arguments: 0..<200 as Range<UInt64>) func rewritingKeepsWhatItDoesNotDrop(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let pieces = (0..<Int.random(in: 1...8, using: &random)).map { _ in

@@ -25,7 +25,8 @@ struct StoringTests {
         )
     }
 
-    /// Without a word about caching; RFC 9110 §15.1 minus the statuses that a malformed request can provoke.
+    /// Without a word about caching; RFC 9110 §15.1 minus the statuses that a malformed request can
+    /// provoke.
     @Test(arguments: [
         (200, true), (203, true), (204, true), (300, true), (301, true), (308, true), (404, true), (410, true),
         (201, false), (202, false), (302, false), (303, false), (307, false), (403, false), (451, false),

@@ -36,7 +36,7 @@ struct TargetPrefixTests {
             ("https://a.example/é", "https://a.example/%C3%A9t", true),
         ]
     )
-    func octetsDecide(prefix: String, target: String, isCovered: Bool) throws {
+    func bytesDecide(prefix: String, target: String, isCovered: Bool) throws {
         let (prefix, target) = (try TargetPrefix(prefix), try TargetURI(target))
         #expect(prefix.covers(target) == isCovered)
         let content = CacheKey.Content(type: "a", coding: nil, sha256: [1, 2])
@@ -57,7 +57,7 @@ struct TargetPrefixTests {
         }
     }
 
-    @Test func comparingOctetsAgreesWithComparingTargets() throws {
+    @Test func comparingBytesAgreesWithComparingTargets() throws {
         var generator = SeededGenerator(seed: 1)
         let words = ["", "a", "b", "/", "?", "a/", "%2F", "="]
         func text() -> String {
@@ -79,7 +79,7 @@ struct TargetPrefixTests {
     }
 
     /// Whatever a damaged file holds: no trap, and nothing read beyond the end.
-    @Test func octetsThatAreNoKeyAreNotCovered() throws {
+    @Test func bytesThatAreNoKeyAreNotCovered() throws {
         let prefix = try TargetPrefix("https://a.example/img/").canonicalBytes
         let key = CacheKey(partition: .principal("p"), target: try TargetURI("https://a.example/img/a?b")).bytes
         #expect(covers(prefix, key))

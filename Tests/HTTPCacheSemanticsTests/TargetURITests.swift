@@ -115,7 +115,8 @@ struct TargetURITests {
         #expect(TargetURI(request: HTTPRequest(method: .get, scheme: "http", authority: "a:0", path: "/")) == nil)
     }
 
-    /// What may be sent through a client that parses again: asked without parsing. Mutants: an escape that is none, a path without its slash, no look at the query.
+    /// What may be sent through a client that parses again: asked without parsing. Mutants: an
+    /// escape that is none, a path without its slash, no look at the query.
     @Test func whetherParsingChangesItIsToldWithoutParsing() {
         let pieces = [
             "", "a", "/", "?", "%", "%4", "%41", "%zz", "%FF", "%00", "%C3%A9", "|", "[", "\"", "&=", "~", ":",

@@ -97,7 +97,8 @@ struct TargetedFieldsTests {
         #expect(CachePolicy.shared.lifetimeSeconds([twice[0], twice[2]]) == 0)
     }
 
-    /// What the quick reader accepts, the general parser accepts with the same meaning; whatever it refuses is left to that one.
+    /// What the quick reader accepts, the general parser accepts with the same meaning; whatever it
+    /// refuses is left to that one.
     @Test func theQuickReaderAgreesWithTheGeneralParser() {
         var generator = SeededGenerator(seed: 9213)
         let pieces = [
@@ -113,11 +114,11 @@ struct TargetedFieldsTests {
             for _ in 0..<Int.random(in: 0...6, using: &generator) {
                 text += pieces.randomElement(using: &generator) ?? ""
             }
-            text.withUTF8 { octets in
-                let general = ResponseDirectives(generalDictionary: octets)
-                if let simple = ResponseDirectives(simpleDictionary: octets) {
+            text.withUTF8 { bytes in
+                let general = ResponseDirectives(generalDictionary: bytes)
+                if let simple = ResponseDirectives(simpleDictionary: bytes) {
                     quick += 1
-                    #expect(simple == general, "'\(String(decoding: octets, as: UTF8.self))'")
+                    #expect(simple == general, "'\(String(decoding: bytes, as: UTF8.self))'")
                 }
             }
         }

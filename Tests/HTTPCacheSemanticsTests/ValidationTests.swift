@@ -168,7 +168,7 @@ struct FresheningTests {
         #expect(policy.freshness(of: new, at: later.adding(milliseconds: 1_000)).isFresh)
     }
 
-    @Test func keepsWhatDescribesTheStoredOctets() throws {
+    @Test func keepsWhatDescribesTheStoredBytes() throws {
         let head = stored([("ETag", "\"1\""), ("Content-Length", "5"), ("Content-Encoding", "gzip")])
         let new = try #require(
             freshen(

@@ -29,7 +29,8 @@ import Testing
     /// 2026-03-01T12:00:00Z
     private static let received = Timestamp(seconds: 1_772_366_400)
 
-    /// Before the time of receipt by the tolerance and its neighbours, by hours and by years; after it, too.
+    /// Before the time of receipt by the tolerance and its neighbours, by hours and by years; after
+    /// it, too.
     private static let steps: [Int64] = [
         0, 1, 1000, 4999, 5000, 5001, 59_999, 60_000, 60_001, 3_600_000, 86_400_000, 31_536_000_000, 1 << 50,
     ]
@@ -63,7 +64,8 @@ import Testing
         }
     }
 
-    /// Nobody knows how stale it is, so no limit of staleness lets it answer; without one it does, offline.
+    /// Nobody knows how stale it is, so no limit of staleness lets it answer; without one it does,
+    /// offline.
     @Test func whatIsAheadIsStalerThanEachLimit() {
         let policy = CachePolicy(kind: .private)
         let directives = "max-age=60, stale-while-revalidate=31536000, stale-if-error=31536000"

@@ -7,9 +7,11 @@ import NIOCore
 import Synchronization
 import Testing
 
-/// What attackers and careless origins do to a cache, end to end: engine, store and transport together.
+/// What attackers and careless origins do to a cache, end to end: engine, store and transport
+/// together.
 ///
-/// ATTACKS 10–27, 31, 32. Each test names the mutant, a change of one line, that makes it fail; `scripts/mutants` applies them.
+/// ATTACKS 10–27, 31, 32. Each test names the mutant, a change of one line, that makes it fail;
+/// `scripts/mutants` applies them.
 @Suite struct AttackTests {
     private let url = EngineFixture.url
     private let alice: HTTPFields = [.authorization: "Bearer alice-s3cret"]
@@ -54,7 +56,7 @@ import Testing
         #expect(fixture.transport.unscripted.isEmpty)
     }
 
-    /// Octet by octet what was keyed, or nothing at all.
+    /// Byte by byte what was keyed, or nothing at all.
     ///
     /// Mutant: `CacheRequest.sending(_:)` lower-cases the path it sends.
     @Test(arguments: [
@@ -75,7 +77,8 @@ import Testing
         #expect(fixture.memory.all.map(\.key) == [key])
     }
 
-    /// Mutant: `CacheEngine.exchange(_:)` takes a request without a target for one to `/` (`?? (try? TargetURI("https://a.example/"))`).
+    /// Mutant: `CacheEngine.exchange(_:)` takes a request without a target for one to `/` (`??
+    /// (try? TargetURI("https://a.example/"))`).
     @Test(arguments: [
         ("https", "user:pw@a.example", "/"), ("https", "a.example", "/a#b"), ("https", "a.example", "/a b"),
         ("https", "a.example", "https://b.example/"), ("https", "a.example", "*"), ("https", "a.example", ""),
@@ -94,8 +97,8 @@ import Testing
 
     // MARK: 15: Vary
 
-    /// Mutants: `Exchange.answer(of:_:isCollapsed:)` without `!engine.policy.matchesVariant(head, selecting)`;
-    /// `FillDecision.head(of:at:)` with empty `selectingFields`.
+    /// Mutants: `Exchange.answer(of:_:isCollapsed:)` without `!engine.policy.matchesVariant(head,
+    /// selecting)`; `FillDecision.head(of:at:)` with empty `selectingFields`.
     @Test func aVariantAnswersNobodyElseNorThoseWhoWaitForIt() async throws {
         let fixture = EngineFixture(kind: .shared)
         let name = try #require(HTTPField.Name("X-Tenant"))
@@ -105,7 +108,8 @@ import Testing
         async let first = fixture.get(url, [name: "a"])
         await fixture.transport.waitForRequests(1)
         async let second = fixture.get(url, [name: "b"])
-        // The second has joined the first, or will find its answer: whichever it is, that is not its own.
+        // The second has joined the first, or will find its answer: whichever it is, that is not
+        // its own.
         for _ in 0..<100 { await Task.yield() }
         gate.open()
         let texts = try await [first.text, second.text]
@@ -117,7 +121,8 @@ import Testing
         #expect(without.text == "nobody's")
     }
 
-    /// Mutant: `storability` without `vary.hasWildcard`, together with `matchesNominated` without its comparison with `*`.
+    /// Mutant: `storability` without `vary.hasWildcard`, together with `matchesNominated` without
+    /// its comparison with `*`.
     @Test func varyStarReachesNeitherStoreNorASecondCaller() async throws {
         let fixture = EngineFixture()
         let vary: HTTPFields = [.cacheControl: "max-age=60", .vary: "*"]
@@ -129,7 +134,8 @@ import Testing
 
     // MARK: 16: HEAD
 
-    /// Mutant: `CachePolicy.storability` lets HEAD pass (`method != .get && method != .head`), and `ExchangeMachine` knows no better.
+    /// Mutant: `CachePolicy.storability` lets HEAD pass (`method != .get && method != .head`), and
+    /// `ExchangeMachine` knows no better.
     @Test func aHeadNeverMakesAGetsBody() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(
@@ -166,7 +172,8 @@ import Testing
         #expect(whole.text == "0123456789")
     }
 
-    /// Mutants: `Fetcher.store` without its comparison of `storable` and `received`; `partialStorability` without `Self.part(fields) != nil`.
+    /// Mutants: `Fetcher.store` without its comparison of `storable` and `received`;
+    /// `partialStorability` without `Self.part(fields) != nil`.
     @Test(arguments: [
         ("bytes 0-4/10", "012"), ("bytes 0-4/10", "0123456"), ("bytes 4-0/10", "01234"), ("bytes 0-4/3", "01234"),
         ("bytes 0-4", "01234"), ("octets 0-4/10", "01234"), ("bytes */10", "01234"),
@@ -181,10 +188,11 @@ import Testing
         #expect(fixture.memory.all.isEmpty)
     }
 
-    /// A part from elsewhere than was asked for answers for what it is, never for what was asked for.
+    /// A part from elsewhere than was asked for answers for what it is, never for what was asked
+    /// for.
     ///
-    /// Mutant: `CachePolicy.selection` of a stored 206 without `held(by:)`, and `Exchange.open` without the range: a store that is asked for
-    /// octets it does not have guards too.
+    /// Mutant: `CachePolicy.selection` of a stored 206 without `held(by:)`, and `Exchange.open`
+    /// without the range: a store that is asked for bytes it does not have guards too.
     @Test func aPartFromElsewhereIsNotTakenForTheOneAskedFor() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, part("01234", "bytes 0-4/10"), part("56789", "bytes 5-9/10"))
@@ -194,9 +202,11 @@ import Testing
         #expect(again.response.head.headerFields[.contentRange] == "bytes 5-9/10")
     }
 
-    /// The rest that comes is from elsewhere, or of another representation: the whole is asked for anew.
+    /// The rest that comes is from elsewhere, or of another representation: the whole is asked for
+    /// anew.
     ///
-    /// Mutants: `FillContext.complete` without `combined.head.status == .ok`; `CachePolicy.combined` without the comparison of validators.
+    /// Mutants: `FillContext.complete` without `combined.head.status == .ok`;
+    /// `CachePolicy.combined` without the comparison of validators.
     @Test(arguments: ["bytes 6-9/10", "bytes 5-9/11", "bytes 0-4/10"])
     func aRestThatDoesNotFitIsNotPutToTheBeginning(range: String) async throws {
         let fixture = EngineFixture()
@@ -230,7 +240,8 @@ import Testing
 
     // MARK: 18: redirects
 
-    /// Mutant: `CacheEngine.key(for:)` makes every scheme `https` (the key of `http://…` redirects to itself otherwise).
+    /// Mutant: `CacheEngine.key(for:)` makes every scheme `https` (the key of `http://…` redirects
+    /// to itself otherwise).
     @Test(arguments: [301, 302, 303, 307, 308])
     func aRedirectIsStoredForItsOwnSchemeHostAndPortAlone(status: Int) async throws {
         let fixture = EngineFixture(kind: .shared)
@@ -251,7 +262,8 @@ import Testing
 
     // MARK: 19: keyed content
 
-    /// Mutants: `CacheRequest.keyContent` without type, coding or hash; `isKeyed` true for every method.
+    /// Mutants: `CacheRequest.keyContent` without type, coding or hash; `isKeyed` true for every
+    /// method.
     @Test func contentIsPartOfTheKey() async throws {
         let fixture = EngineFixture()
         let query = try #require(HTTPRequest.Method("QUERY"))
@@ -291,9 +303,11 @@ import Testing
         "/account/favicon.ico",
     ]
 
-    /// No name makes an answer cacheable: with these paths exactly what happens with `/account` happens.
+    /// No name makes an answer cacheable: with these paths exactly what happens with `/account`
+    /// happens.
     ///
-    /// Mutant: `CachePolicy.storability` begins with `if request.path?.contains(".css") == true { return .shared }`.
+    /// Mutant: `CachePolicy.storability` begins with `if request.path?.contains(".css") == true {
+    /// return .shared }`.
     @Test(arguments: deceptions)
     func aNameMakesNothingCacheable(path: String) async throws {
         let target = "https://a.example" + path
@@ -312,7 +326,8 @@ import Testing
 
     /// Without any directive nothing is fresh, whatever it is called.
     ///
-    /// Mutant: `CachePolicy.heuristicLifetime` without `fields.lastModified` gives a lifetime all the same.
+    /// Mutant: `CachePolicy.heuristicLifetime` without `fields.lastModified` gives a lifetime all
+    /// the same.
     @Test(arguments: deceptions)
     func aNameMakesNothingFresh(path: String) async throws {
         let target = "https://a.example" + path
@@ -359,7 +374,8 @@ import Testing
 
     /// Two who ask at the same time are not answered by one fetch.
     ///
-    /// Mutant: `CredentialPartition.partition(of:)` answers `.shared` for credentials; without `HMAC.update` of the value.
+    /// Mutant: `CredentialPartition.partition(of:)` answers `.shared` for credentials; without
+    /// `HMAC.update` of the value.
     @Test(arguments: [CacheKind.private, .shared])
     func noFetchIsSharedByTwoPrincipals(kind: CacheKind) async throws {
         let fixture = EngineFixture(kind: kind)
@@ -436,8 +452,9 @@ import Testing
 
     // MARK: 25: secrets in logs, errors, keys and stored heads
 
-    /// Mutants: `ExchangeError` messages with `uri` for `redactedTarget`; `CredentialPartition.selecting` returns the request as it
-    /// is; the engine's log with `request.head.path`.
+    /// Mutants: `ExchangeError` messages with `uri` for `redactedTarget`;
+    /// `CredentialPartition.selecting` returns the request as it is; the engine's log with
+    /// `request.head.path`.
     @Test func noLogLineNoErrorAndNoKeyShowsASecret() async throws {
         let log = RecordingLog()
         let transport = ScriptedTransport()
@@ -524,7 +541,8 @@ import Testing
 
     // MARK: 27: no-store and private never reach the store
 
-    /// Mutants: `CachePolicy.refusal` without `noStore`; without `isPrivate`; `storability` without the request's `noStore`.
+    /// Mutants: `CachePolicy.refusal` without `noStore`; without `isPrivate`; `storability` without
+    /// the request's `noStore`.
     @Test(arguments: [
         (CacheKind.private, "no-store, max-age=60", ""), (.private, "No-Store", ""),
         (.private, "max-age=60", "no-store"),
@@ -571,9 +589,11 @@ import Testing
         #expect(try await bodies(fixture) == ["old"])
     }
 
-    /// "No part of the response": neither the fields of a 304, nor those of a HEAD. RFC 9111 §5.2.2.5
+    /// "No part of the response": neither the fields of a 304, nor those of a HEAD. RFC 9111
+    /// §5.2.2.5
     ///
-    /// Mutants: `FillContext.decide` freshens whatever `audience(of:)` says; `Fetcher.update` without `mayUpdate`.
+    /// Mutants: `FillContext.decide` freshens whatever `audience(of:)` says; `Fetcher.update`
+    /// without `mayUpdate`.
     @Test(arguments: [
         (CacheKind.private, "no-store", HTTPRequest.Method.get), (.shared, "no-store", .get),
         (.shared, "private, max-age=60", .get),
@@ -680,7 +700,8 @@ import Testing
         for request in fixture.transport.requests {
             #expect(!request.headerFields.contains(.range) && !request.headerFields.contains(.ifRange))
         }
-        // What is stored still answers a part by the caller's own field, as long as it is one for which it can.
+        // What is stored still answers a part by the caller's own field, as long as it is one for
+        // which it can.
         #expect(try await fixture.get(url, [.range: "bytes=0-1"]).text == "wh")
     }
 
@@ -688,7 +709,8 @@ import Testing
 
     static let errors = [400, 401, 403, 404, 405, 410, 413, 414, 418, 429, 431, 451, 500, 501, 502, 503, 504, 599]
 
-    /// Mutant: `FillContext.decide` without `response.status.code >= 400`, and `Fetcher.store` without `mayTakeItsPlace`: each guards alone.
+    /// Mutant: `FillContext.decide` without `response.status.code >= 400`, and `Fetcher.store`
+    /// without `mayTakeItsPlace`: each guards alone.
     @Test(arguments: errors)
     func anErrorLeavesWhatIsStored(status: Int) async throws {
         let error = ScriptedTransport.Reply.status(
@@ -755,7 +777,8 @@ import Testing
 
     /// A caller's own expiry is for successes.
     ///
-    /// Mutant: `FillContext.head(of:at:)` sets `explicitExpiry` for any status; or `decide` without its line about errors.
+    /// Mutant: `FillContext.head(of:at:)` sets `explicitExpiry` for any status; or `decide` without
+    /// its line about errors.
     @Test(arguments: [404, 500, 503])
     func anExpiringErrorLeavesWhatIsStored(status: Int) async throws {
         let fixture = EngineFixture()
@@ -795,7 +818,8 @@ import Testing
         #expect(try await bodies(fixture) == ["good"])
     }
 
-    /// An error to one who asked otherwise (another language, no credentials) does not stand before the good response of this caller.
+    /// An error to one who asked otherwise (another language, no credentials) does not stand before
+    /// the good response of this caller.
     ///
     /// Mutant: `CachePolicy.selectVariant` does not rank successes before errors.
     @Test(arguments: [[:], [.acceptLanguage: "xx"]] as [HTTPFields])

@@ -3,7 +3,8 @@ import HoldfastTesting
 
 @testable import HTTPCache
 
-/// A breaker before an origin that is made up: clients ask, an origin behaves as a function says, time passes by the millisecond.
+/// A breaker before an origin that is made up: clients ask, an origin behaves as a function says,
+/// time passes by the millisecond.
 ///
 /// It does with the breaker what the engine does with it, and counts what that costs.
 struct BreakerWorld {
@@ -42,7 +43,8 @@ struct BreakerWorld {
     private var lastUnconnected: AskedTarget?
     private(set) var now: Int64 = 0
 
-    /// Honest requests that the origin would have answered, and of those the ones that were refused.
+    /// Honest requests that the origin would have answered, and of those the ones that were
+    /// refused.
     private(set) var answerable = 0
     private(set) var lost = 0
     /// When requests were sent to the origin, probes and those of all clients.

@@ -4,7 +4,8 @@ import Testing
 
 @testable import HTTPCache
 
-/// What a breaker costs honest clients where the origin is there, and the origin where it is not. docs/decisions/0007
+/// What a breaker costs honest clients where the origin is there, and the origin where it is not.
+/// docs/decisions/0007
 @Suite struct BreakerWorldTests {
     /// Clients that ask for one thing each, and never for the same again.
     private static func honest(_ perSecond: Double) -> BreakerWorld.Clients {
@@ -50,7 +51,8 @@ import Testing
         }
     }
 
-    /// Where they hang up, others lose nothing at all: nothing is called unreachable that answers a probe.
+    /// Where they hang up, others lose nothing at all: nothing is called unreachable that answers a
+    /// probe.
     ///
     /// Mutant: `breaker-asks-for-one-thing-else`.
     @Test(arguments: bad) func targetsThatFailAmongHealthyOnesCostOthersNothing(_ bad: Bad) {
@@ -106,7 +108,8 @@ import Testing
         }
     }
 
-    /// An origin that hangs up on everything is known as soon as three requests and two probes have failed, however many are under way.
+    /// An origin that hangs up on everything is known as soon as three requests and two probes have
+    /// failed, however many are under way.
     @Test(arguments: [20.0, 200, 2000])
     func anOriginThatHangsUpIsUnreachableAfterSomeMilliseconds(perSecond: Double) {
         for seed in 1...5 as ClosedRange<UInt64> {
@@ -117,7 +120,8 @@ import Testing
             let before = world.sent.count
             world.run(milliseconds: 400)
             #expect(world.breaker.isOpen, "seed \(seed)")
-            // Beside the three those that come in the six milliseconds, and of 3 in a row the last of a pair.
+            // Beside the three those that come in the six milliseconds, and of 3 in a row the last
+            // of a pair.
             let requests = world.sent[before...].count { !$0.isProbe }
             #expect(Double(requests) <= 5 + perSecond / 80, "seed \(seed): \(requests) requests of clients")
         }
@@ -134,7 +138,8 @@ import Testing
         }
     }
 
-    /// An origin that is back is found within about a second where clients ask for what is not stored.
+    /// An origin that is back is found within about a second where clients ask for what is not
+    /// stored.
     ///
     /// Mutant: `breaker-tries-with-probes-only`.
     @Test(arguments: [Breaker.Failure.connection, .hangUp, .silence], [1000, 20_000, 120_000] as [Int64])

@@ -33,7 +33,8 @@ import Testing
         let leader = Task { try await fixture.get().text }
         await fixture.transport.waitForRequests(1)
         let follower = Task { try await fixture.get().text }
-        // The follower is in the group when the leader goes: nothing tells from outside, so both orders are tried by chance.
+        // The follower is in the group when the leader goes: nothing tells from outside, so both
+        // orders are tried by chance.
         await Task.yield()
         leader.cancel()
         await #expect(throws: CancellationError.self) { try await leader.value }
@@ -50,7 +51,8 @@ import Testing
         await fixture.transport.waitForRequests(1)
         only.cancel()
         await #expect(throws: CancellationError.self) { try await only.value }
-        // The gate stays shut: had the fetch not been cancelled, the next caller would join it and wait for ever.
+        // The gate stays shut: had the fetch not been cancelled, the next caller would join it and
+        // wait for ever.
         #expect(try await fixture.get().text == "two")
     }
 
@@ -67,7 +69,8 @@ import Testing
         let tasks = (0..<count).map { _ in Task { try await fixture.get().text } }
         await fixture.transport.waitForRequests(1)
         gate.open()
-        // All of them are on the wire before any of them is answered: they do not wait for each other.
+        // All of them are on the wire before any of them is answered: they do not wait for each
+        // other.
         await fixture.transport.waitForRequests(count)
         others.open()
         var answers: Set<String> = []
@@ -161,7 +164,8 @@ import Testing
 @Suite struct LateJoinerTests {
     private let url = EngineFixture.url
 
-    /// Mutant: `ExchangeMachine.mayReuse` answers `true`: the second request is answered with "one".
+    /// Mutant: `ExchangeMachine.mayReuse` answers `true`: the second request is answered with
+    /// "one".
     @Test(arguments: ["no-cache", "max-age=0"])
     func whatMayNotBeReusedIsNotJoined(cacheControl: String) async throws {
         let fixture = EngineFixture()

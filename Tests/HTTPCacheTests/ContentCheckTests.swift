@@ -78,17 +78,17 @@ import Testing
         #expect(try await fixture.get(preference: .storedOnly).text == "good 67890")
     }
 
-    @Test func readersHaveTheOctetsBeforeItsWord() async throws {
+    @Test func readersHaveTheBytesBeforeItsWord() async throws {
         let fixture = EngineFixture()
         let gate = Gate()
         fixture.transport.script(url, .fresh("good"))
         var request = try fixture.request()
         request.contentCheck = ContentCheck(maximumBytes: 100) { _, _ in try await gate.wait() }
         let response = try await fixture.engine.respond(to: request)
-        var octets = response.body.makeAsyncIterator()
-        #expect(try await octets.next() == ByteBuffer(string: "good"))
+        var bytes = response.body.makeAsyncIterator()
+        #expect(try await bytes.next() == ByteBuffer(string: "good"))
         gate.open()
-        #expect(try await octets.next() == nil)
+        #expect(try await bytes.next() == nil)
         #expect(try await fixture.get(preference: .storedOnly).text == "good")
     }
 

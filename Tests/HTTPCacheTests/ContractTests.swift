@@ -148,7 +148,8 @@ import Testing
         #expect(try await fixture.get(url, [.cookie: "sid=other"], principal: "she").text == "y")
     }
 
-    /// An exchange looks up again when a fill ended meanwhile; what only the first lookup found is no fallback.
+    /// An exchange looks up again when a fill ended meanwhile; what only the first lookup found is
+    /// no fallback.
     @Test func whatASecondLookupNoLongerFindsIsNoFallback() throws {
         let fixture = EngineFixture()
         let prepared = try #require(fixture.engine.prepare(try fixture.request()))

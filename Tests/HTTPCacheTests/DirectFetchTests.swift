@@ -163,7 +163,8 @@ import Testing
         #expect(try fixture.begin(Outcomes()) != nil)
     }
 
-    /// Mutants: a fill that is under way is not looked for; one that has ended since the lookup is not noticed.
+    /// Mutants: a fill that is under way is not looked for; one that has ended since the lookup is
+    /// not noticed.
     @Test func aFetchThatIsUnderWayIsJoinedAndNotDoubled() async throws {
         let fixture = DirectFixture { $0.inFlightLimit = 2 }
         let start = try fixture.start()
@@ -206,7 +207,8 @@ import Testing
         #expect(response.head.headerFields[.server] == nil)
     }
 
-    /// Mutants: the fill of what is relayed is not ended, or its place not left; the origin's failure is forgotten.
+    /// Mutants: the fill of what is relayed is not ended, or its place not left; the origin's
+    /// failure is forgotten.
     @Test(arguments: [200, 503]) func whatIsRelayedEndsTheFetch(status: Int) async throws {
         let fixture = DirectFixture()
         let outcome = Outcomes()
@@ -289,7 +291,8 @@ private final class Outcomes: Sendable {
     }
 }
 
-/// An engine whose transport is driven by callbacks, with one place for a request under way unless options say otherwise.
+/// An engine whose transport is driven by callbacks, with one place for a request under way unless
+/// options say otherwise.
 private struct DirectFixture {
     let origin = CallbackOrigin()
     let engine: CacheEngine
@@ -370,7 +373,7 @@ private final class CallbackOrigin: CallbackTransport {
     private let state = Mutex(State())
 
     final class Call: TransportCall {
-        typealias Completion = @Sendable (Result<TransportAnswer, any Error>) -> Void
+        typealias Completion = @Sendable (Result<CallbackResponse, any Error>) -> Void
         /// With all that it holds, as a transport may.
         let request: TransportRequest
         private let completion: Mutex<Completion?>
@@ -382,7 +385,7 @@ private final class CallbackOrigin: CallbackTransport {
             self.completion = Mutex(completion)
         }
 
-        func end(_ result: Result<TransportAnswer, any Error>) {
+        func end(_ result: Result<CallbackResponse, any Error>) {
             completion.withLock { $0.take() }?(result)
         }
 
@@ -405,7 +408,7 @@ private final class CallbackOrigin: CallbackTransport {
 
     func begin(
         _ request: TransportRequest,
-        _ completion: @escaping @Sendable (Result<TransportAnswer, any Error>) -> Void
+        _ completion: @escaping @Sendable (Result<CallbackResponse, any Error>) -> Void
     ) -> (any TransportCall)? {
         let call = Call(request, completion)
         state.withLock { state in
@@ -438,12 +441,12 @@ private final class CallbackOrigin: CallbackTransport {
     }
 
     func relay(_ number: Int, status: Int) {
-        let octets = ByteBuffer(string: "HTTP/1.1 \(status) As It Came\r\n\r\n")
+        let bytes = ByteBuffer(string: "HTTP/1.1 \(status) As It Came\r\n\r\n")
         let response = RelayedResponse(
-            octets: octets,
+            bytes: bytes,
             status: status,
             runs: RelayedResponse.Runs(),
-            headLength: octets.readableBytes,
+            headLength: bytes.readableBytes,
             hasDate: false,
             isKeptAlive: true
         )

@@ -16,7 +16,8 @@ struct EngineFixture {
     let engine: CacheEngine
     static let url = "https://a.example/feed"
 
-    /// - Parameter options: without timeouts unless set here, so that only what a test is about sleeps.
+    /// - Parameter options: without timeouts unless set here, so that only what a test is about
+    ///   sleeps.
     init(
         kind: CacheKind = .private,
         mode: OfflineMode = .automatic,

@@ -122,7 +122,7 @@ import Testing
         body.finish()
         var chunks = 0
         for try await _ in reader.stream { chunks += 1 }
-        // 640,000 octets in pieces of up to 16 KiB, not in 20,000.
+        // 640,000 bytes in pieces of up to 16 KiB, not in 20,000.
         #expect(chunks <= 45)
     }
 }

@@ -3,7 +3,8 @@ import Testing
 
 @testable import HTTPCache
 
-/// Who has a place at an origin, and who comes next: the value without an engine. docs/decisions/0025
+/// Who has a place at an origin, and who comes next: the value without an engine.
+/// docs/decisions/0025
 @Suite struct OriginPlacesTests {
     private let one = RequestClient("192.0.2.1")
     private let other = RequestClient("192.0.2.2")

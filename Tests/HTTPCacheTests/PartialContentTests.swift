@@ -77,7 +77,8 @@ import Testing
         #expect(answer.response.head.headerFields[.contentRange] == nil)
     }
 
-    /// ATTACKS 17. Mutant: `partialStorability` replaced by `storability` of a 200 in `FillDecision.storability(of:)`.
+    /// ATTACKS 17. Mutant: `partialStorability` replaced by `storability` of a 200 in
+    /// `FillDecision.storability(of:)`.
     @Test func aPartIsNeverServedAsTheWhole() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, part(0..<5), .fresh(whole, etag: "\"2\""))

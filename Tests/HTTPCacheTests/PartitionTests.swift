@@ -34,7 +34,8 @@ import Testing
         #expect(fixture.transport.requests.count == 1)
     }
 
-    /// A page that says `private` and was fetched without credentials is a guest's. RFC 9111 §5.2.2.7
+    /// A page that says `private` and was fetched without credentials is a guest's. RFC 9111
+    /// §5.2.2.7
     @Test func whatIsPrivateToAGuestAnswersNoUser() async throws {
         let fixture = EngineFixture()
         let fields: HTTPFields = [.cacheControl: "private, max-age=60"]
@@ -65,7 +66,8 @@ import Testing
         #expect(key != fixture.engine.key(for: try fixture.request()))
     }
 
-    /// A CSRF token or a DPoP proof is another for each request: keyed, nothing would be found again.
+    /// A CSRF token or a DPoP proof is another for each request: keyed, nothing would be found
+    /// again.
     @Test(arguments: ["DPoP", "X-CSRF-Token", "X-XSRF-Token"]) func proofsTellNoPrincipalsApart(_ name: String)
         async throws
     {

@@ -8,7 +8,7 @@ import Testing
 struct ReadAheadTests {
     private struct Failure: Error {}
 
-    /// A body of chunks of one octet each, and how many were produced.
+    /// A body of chunks of one byte each, and how many were produced.
     private final class Source: Sendable {
         private let produced = Atomic(0)
         /// Times that it was asked for a chunk.

@@ -29,7 +29,8 @@ import Testing
         #expect(follower.head.headerFields[.age] == "5")
     }
 
-    /// A shared partition's response is other principals' too. Mutant: `isForOthers` is always `false`.
+    /// A shared partition's response is other principals' too. Mutant: `isForOthers` is always
+    /// `false`.
     @Test(arguments: [HTTPRequest.Method.get, .head])
     func aPrincipalsAnswerPlantsNoCookieInWhatOthersGet(method: HTTPRequest.Method) async throws {
         let fixture = EngineFixture()
@@ -82,7 +83,8 @@ import Testing
         #expect(shared.map(\.head.status.code) == [206])
     }
 
-    /// RFC 9111 §3.5 is about `Authorization` alone. Mutant: `must-revalidate` excuses a cookie too.
+    /// RFC 9111 §3.5 is about `Authorization` alone. Mutant: `must-revalidate` excuses a cookie
+    /// too.
     @Test func whatACookieSelectedIsNotSharedForItsMustRevalidate() async throws {
         let fixture = EngineFixture(kind: .shared)
         let fields: HTTPFields = [.cacheControl: "max-age=60, must-revalidate"]
@@ -107,7 +109,8 @@ import Testing
         #expect(ann.text == "for ann")
     }
 
-    /// Mutant: no tag for responses with a rule: the invalidation looks for rules in one partition only.
+    /// Mutant: no tag for responses with a rule: the invalidation looks for rules in one partition
+    /// only.
     @Test(arguments: ["ann", "bob"])
     func anUnsafeRequestInvalidatesEquivalentQueriesInEveryPartition(principal: String) async throws {
         let fixture = EngineFixture { $0.usesNoVarySearch = true }
@@ -189,7 +192,8 @@ import Testing
         _ = try await first.body.collect(upTo: 100)
     }
 
-    /// Mutant: `enter` without a limit in time: the second caller waits as long as the first one's body takes.
+    /// Mutant: `enter` without a limit in time: the second caller waits as long as the first one's
+    /// body takes.
     @Test func whoWaitsForAPlaceWaitsNoLongerThanTheHardTimeout() async throws {
         let fixture = EngineFixture {
             $0.inFlightLimit = 1
@@ -211,7 +215,8 @@ import Testing
         #expect(third.text == "three")
     }
 
-    /// RFC 9111 §4: what may not be reused without validation answers no collapsed request. Mutant: it does.
+    /// RFC 9111 §4: what may not be reused without validation answers no collapsed request. Mutant:
+    /// it does.
     @Test func whoWaitedForAnotherDoesNotGetItsNoCacheAnswer() async throws {
         let fixture = EngineFixture(kind: .shared)
         let gate = Gate()
@@ -332,7 +337,8 @@ import Testing
         #expect(after.text == "one")
     }
 
-    /// RFC 9211 §2: what was not forwarded says no `fwd`. Mutant: `insteadOfAsking` gives the outcome of an asking.
+    /// RFC 9211 §2: what was not forwarded says no `fwd`. Mutant: `insteadOfAsking` gives the
+    /// outcome of an asking.
     @Test func whatTheThrottleAnswersWasNotForwarded() async throws {
         let fixture = EngineFixture()
         let fields: HTTPFields = [.cacheControl: "max-age=60, stale-if-error=86400"]

@@ -78,7 +78,7 @@ import Testing
         #expect(body.makeReader() == nil)
     }
 
-    @Test func readersSeeWhatBrokeTheBodyOffAfterTheOctetsBeforeIt() async throws {
+    @Test func readersSeeWhatBrokeTheBodyOffAfterTheBytesBeforeIt() async throws {
         struct Broken: Error {}
         let body = SharedBody(length: nil, writer: nil, onAbandoned: {})
         let reader = try #require(body.makeReader())

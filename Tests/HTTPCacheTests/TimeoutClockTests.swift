@@ -2,7 +2,8 @@ import HTTPCache
 import HoldfastTesting
 import Testing
 
-/// The clock of the engine's timeouts: whoever sleeps on it wakes in time, and leaves nothing when cancelled.
+/// The clock of the engine's timeouts: whoever sleeps on it wakes in time, and leaves nothing when
+/// cancelled.
 @Suite struct TimeoutClockTests {
     private let base = ManualDurationClock()
     private let clock: TimeoutClock<ManualDurationClock>

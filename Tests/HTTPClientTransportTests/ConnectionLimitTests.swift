@@ -15,7 +15,8 @@ import Testing
     import Darwin
 #endif
 
-/// Connections follow the requests that may be under way; a request that finds none free says nothing of the origin.
+/// Connections follow the requests that may be under way; a request that finds none free says
+/// nothing of the origin.
 @Suite(.timeLimit(.minutes(20))) struct ConnectionLimitTests {
     private static let patience = Duration.seconds(3600)
 
@@ -139,7 +140,8 @@ import Testing
         }
     }
 
-    /// Its caller's time was over before the transport's: whoever ended it learns that it was never sent.
+    /// Its caller's time was over before the transport's: whoever ended it learns that it was never
+    /// sent.
     @Test func aRequestThatIsEndedWhileItWaitsForAConnectionIsOverloaded() async throws {
         try await withBusyConnections { transport, origin in
             let (waits, isWaiting) = AsyncStream<Void>.makeStream()
@@ -227,8 +229,8 @@ import Testing
     }
 }
 
-/// A socket that listens and takes connections only when it is told to: with a full queue what is sent to it is
-/// dropped, as by an origin that is gone.
+/// A socket that listens and takes connections only when it is told to: with a full queue what is
+/// sent to it is dropped, as by an origin that is gone.
 private final class SilentListener: Sendable {
     private let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     private let others = Mutex<[Int32]>([])

@@ -146,7 +146,8 @@ import Testing
     }
 
     @Test func anOriginThatIsNotThereIsUnreachableAtOnce() async throws {
-        // Connecting is neither waited for nor tried again: that would take longer than this test may.
+        // Connecting is neither waited for nor tried again: that would take longer than this test
+        // may.
         try await withTransport { origin, transport in
             let url = origin.url("/echo")
             await origin.stop()

@@ -132,7 +132,7 @@ import Testing
         ),
         (
             "{match: {url: \"/x?token=abc def\"}, bypass: true}",
-            "1: match.url: '/x?token=REDACTED' holds a space, a control or an octet outside ASCII. Percent-encode it, as it is in the requests."
+            "1: match.url: '/x?token=REDACTED' holds a space, a control or a byte outside ASCII. Percent-encode it, as it is in the requests."
         ),
         (
             "{store: {smallest: 2 B, largest: 1 B}}",
@@ -282,7 +282,7 @@ import Testing
         #expect(findings(yaml) == ["line 2: Lists and mappings are more than 32 deep."])
     }
 
-    @Test func octetsAtRandomAreRefusedInWords() {
+    @Test func bytesAtRandomAreRefusedInWords() {
         var numbers = Numbers(seed: 3)
         let parts = LoadingTests.whole.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
         for _ in 0..<300 {

@@ -10,7 +10,7 @@ import Testing
         ("/a*b/c*d", "/a1b/c2d", true), ("/a*b/c*d", "/a/b/c2d", false), ("/**/x/**", "/a/x/b", true),
         ("/**/x/**", "/x/b", false), ("/ab*ab", "/ab", false), ("/ab*ab", "/abab", true), ("/%2F", "/%2f", false),
         ("/a***b", "/a/x/b", true),
-    ]) func starsStandForOctets(_ pattern: String, _ text: String, _ expected: Bool) {
+    ]) func starsStandForBytes(_ pattern: String, _ text: String, _ expected: Bool) {
         #expect(Glob(pattern.utf8, separator: UInt8(ascii: "/")).matches(Array(text.utf8)) == expected)
     }
 

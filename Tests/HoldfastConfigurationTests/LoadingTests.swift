@@ -118,7 +118,7 @@ import Testing
         #expect(Self.error(contentsOf: file.path) == "\(file.path): The file is not UTF-8.")
         try Data(count: (16 << 20) + 1).write(to: file)
         #expect(
-            Self.error(contentsOf: file.path) == "\(file.path): The file is too large. The limit is 16777216 octets."
+            Self.error(contentsOf: file.path) == "\(file.path): The file is too large. The limit is 16777216 bytes."
         )
     }
 

@@ -292,7 +292,7 @@ import Testing
             guard let key = TargetMemory.Key(request, withQuery: false) else { continue }
             memory.remember(.rules(.none), for: key)
         }
-        #expect(memory.size.octets <= TargetMemory.octetLimit && memory.size.targets > 100)
+        #expect(memory.size.bytes <= TargetMemory.byteLimit && memory.size.targets > 100)
     }
 
     @Test func queriesThatNoPatternLooksAtAreOneEntry() throws {

@@ -3,7 +3,8 @@ import HoldfastGateway
 import HoldfastTesting
 import Testing
 
-/// What comes from the store says how old it is, whatever of it comes and however it is read. RFC 9111 §5.1
+/// What comes from the store says how old it is, whatever of it comes and however it is read. RFC
+/// 9111 §5.1
 @Suite("Age over sockets", .timeLimit(.minutes(20)))
 struct AgeTests {
     private static let modified = "Sun, 01 Mar 2020 12:00:00 GMT"

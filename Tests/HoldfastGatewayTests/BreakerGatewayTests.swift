@@ -5,7 +5,8 @@ import Testing
 
 @testable import HTTPCache
 
-/// A target that makes the origin hang up, before the built path from socket to socket. docs/decisions/0007
+/// A target that makes the origin hang up, before the built path from socket to socket.
+/// docs/decisions/0007
 @Suite struct BreakerGatewayTests {
     /// What clients got.
     private final class Seen: Sendable {
@@ -29,7 +30,8 @@ import Testing
         return .ok("fine", fields: "Cache-Control: max-age=60\r\n")
     }
 
-    /// 200 bad requests a second of the cache's clock, by 10 clients, beside misses of 15 and stale responses to 5.
+    /// 200 bad requests a second of the cache's clock, by 10 clients, beside misses of 15 and stale
+    /// responses to 5.
     @Test(arguments: [1, 3]) func aTargetThatFailsShutsOutNobody(badTargets: Int) async throws {
         try await RawOrigin.with(Array(repeating: Self.healthy, count: 5000)) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
@@ -81,7 +83,8 @@ import Testing
         }
     }
 
-    /// A client whose fields make the origin hang up has the target refused to itself, and to nobody else.
+    /// A client whose fields make the origin hang up has the target refused to itself, and to
+    /// nobody else.
     ///
     /// Mutant: `failing-targets-for-all`.
     @Test func aClientThatMakesTheOriginHangUpHasNoTargetRefusedToOthers() async throws {
@@ -106,7 +109,8 @@ import Testing
         }
     }
 
-    /// An outage ends for misses about a second after the origin's return, not when the next probe comes.
+    /// An outage ends for misses about a second after the origin's return, not when the next probe
+    /// comes.
     @Test(.timeLimit(.minutes(20))) func anOriginThatIsBackIsFoundByTheNextMissAfterASecond() async throws {
         let state = OriginState()
         try await RawOrigin.with(

@@ -29,7 +29,8 @@ struct ConnectionTests {
         }
     }
 
-    /// ATTACKS 4, 12. Mutants: a GET's content kept by `GatewayService.body`; `answered` that goes on without the content's end.
+    /// ATTACKS 4, 12. Mutants: a GET's content kept by `GatewayService.body`; `answered` that goes
+    /// on without the content's end.
     @Test(
         "A GET's content is neither forwarded nor taken for a request",
         arguments: [
@@ -58,7 +59,8 @@ struct ConnectionTests {
     /// Mutants: `finish(with:)` that holds nothing back.
     @Test("For a client that takes no answers no more is asked of the origin; it gets all of them whole when it reads")
     func holdsBack() async throws {
-        // With its head it comes in one piece. All of them, 5 MB, are more than the sockets between them hold.
+        // With its head it comes in one piece. All of them, 5 MB, are more than the sockets between
+        // them hold.
         let content = String(repeating: "x", count: 1900)
         let count = 2500
         let answers = [RawOrigin.Step](repeating: .ok(content, fields: "Cache-Control: no-store\r\n"), count: 2 * count)
@@ -66,7 +68,8 @@ struct ConnectionTests {
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.with(port: gateway.port, receiveBuffer: 4096) { client in
                     try await client.send(String(repeating: "GET /all HTTP/1.1\r\nHost: g\r\n\r\n", count: count))
-                    // Until others' requests come to the origin one behind the other, so that the first client's are not among them any more.
+                    // Until others' requests come to the origin one behind the other, so that the
+                    // first client's are not among them any more.
                     var alone = 0
                     while alone < 20 {
                         let before = origin.requests.count
@@ -106,7 +109,8 @@ struct ConnectionTests {
                         try await client.closeOutput()
                     default: try await client.send("GET / HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n")
                     }
-                    // Others are answered meanwhile: what this one got was written before it began to read.
+                    // Others are answered meanwhile: what this one got was written before it began
+                    // to read.
                     for _ in 0..<20 { _ = try await gateway.send("OPTIONS * HTTP/1.1\r\nHost: g\r\n\r\n") }
                     let response = try await client.response()
                     #expect(response.isComplete)
@@ -137,14 +141,14 @@ struct ConnectionTests {
         }
     }
 
-    @Test("The time to take the next octets begins anew with those that are taken", .timeLimit(.minutes(20)))
+    @Test("The time to take the next bytes begins anew with those that are taken", .timeLimit(.minutes(20)))
     func givesTimeForEachPart() async throws {
         try await withEnoughTime(from: Self.writeTimeout) { writeTimeout in
             let (reading, whole) = try await withLargeAnswer(writeTimeout: writeTimeout) { client, untilGivenUp in
                 let start = ContinuousClock.now
                 try await client.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
                 var count = 0
-                while count < 2 << 20, let octets = await client.read() { count += octets.count }
+                while count < 2 << 20, let bytes = await client.read() { count += bytes.count }
                 let reading = ContinuousClock.now - start
                 await untilGivenUp()
                 return (reading, ContinuousClock.now - start)
@@ -158,8 +162,8 @@ struct ConnectionTests {
 
     private static let writeTimeout = Duration.milliseconds(300)
 
-    /// A client that is about to ask for 8 MiB, more than the sockets between them hold, which come from memory and are written at once;
-    /// and what returns when the gateway has given it up.
+    /// A client that is about to ask for 8 MiB, more than the sockets between them hold, which come
+    /// from memory and are written at once; and what returns when the gateway has given it up.
     private func withLargeAnswer<Value>(
         writeTimeout: Duration = ConnectionTests.writeTimeout,
         _ body: (_ client: RawClient, _ untilGivenUp: () async -> Void) async throws -> Value
@@ -363,7 +367,8 @@ struct ConnectionTests {
         let gate = AsyncStream<Void>.makeStream()
         let answer = RawOrigin.Step.stream { writer in
             try await writer.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
-            // The end comes when the client has the beginning, so that nobody can know the length before.
+            // The end comes when the client has the beginning, so that nobody can know the length
+            // before.
             for await _ in gate.stream { break }
             try await writer.write("0\r\n\r\n")
         }
@@ -374,8 +379,8 @@ struct ConnectionTests {
                         request + (isChunked ? "GET /end HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n" : "")
                     )
                     var received = ""
-                    while !received.contains("hello"), let octets = await client.read() {
-                        received += String(decoding: octets, as: UTF8.self)
+                    while !received.contains("hello"), let bytes = await client.read() {
+                        received += String(decoding: bytes, as: UTF8.self)
                     }
                     #expect(received.contains("\r\nTransfer-Encoding: chunked\r\n") == isChunked)
                     #expect(!received.contains("Content-Length"))
@@ -453,8 +458,8 @@ struct ConnectionTests {
         try await RawOrigin.with { origin in
             try await RunningGateway.with(origin: origin.url, configure: { $0.timeouts.request = .milliseconds(50) }) {
                 gateway in
-                let octets = try await RawClient.with(port: gateway.port) { await $0.readToEnd() }
-                #expect(octets.isEmpty)
+                let bytes = try await RawClient.with(port: gateway.port) { await $0.readToEnd() }
+                #expect(bytes.isEmpty)
             }
         }
     }

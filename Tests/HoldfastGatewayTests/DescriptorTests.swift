@@ -9,7 +9,8 @@ import Testing
     import Darwin
 #endif
 
-/// A process that has no descriptor left for a client's connection. In a process of its own: the limit is one for all of it.
+/// A process that has no descriptor left for a client's connection. In a process of its own: the
+/// limit is one for all of it.
 @Suite("Out of descriptors")
 struct DescriptorTests {
     @Test("Accepting pauses, connections that are open are served, and the client that waited is served in the end")
@@ -37,8 +38,8 @@ struct DescriptorTests {
         }
     }
 
-    /// Looks for about a second at the part of it that all threads together took. A machine that does other things
-    /// only makes it less.
+    /// Looks for about a second at the part of it that all threads together took. A machine that
+    /// does other things only makes it less.
     private static func stayIdle(serving open: RawClient) async throws {
         let (start, before) = (ContinuousClock.now, processorTime())
         for _ in 0..<4 {

@@ -3,11 +3,12 @@ import Testing
 
 @testable import HoldfastGateway
 
-/// Mutants: a name found by its first octets or its length alone; a name in another case found in place of its own; octets that are no token taken.
-@Suite("Field names, found by their octets")
+/// Mutants: a name found by its first bytes or its length alone; a name in another case found in
+/// place of its own; bytes that are no token taken.
+@Suite("Field names, found by their bytes")
 struct FieldNameTableTests {
-    private func name(_ octets: some Collection<UInt8>) -> HTTPField.Name? {
-        Array(octets).withUnsafeBytes { FieldNameTable.name($0) }
+    private func name(_ bytes: some Collection<UInt8>) -> HTTPField.Name? {
+        Array(bytes).withUnsafeBytes { FieldNameTable.name($0) }
     }
 
     @Test(
@@ -33,7 +34,7 @@ struct FieldNameTableTests {
         #expect(name(text.utf8) == nil)
     }
 
-    @Test func everyOctetMakesADifference() {
+    @Test func everyByteMakesADifference() {
         let whole = Array("Cache-Control".utf8)
         for index in whole.indices {
             var other = whole

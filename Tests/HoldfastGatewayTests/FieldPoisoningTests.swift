@@ -6,10 +6,12 @@ import Testing
 
 @testable import HoldfastGateway
 
-/// ATTACKS 59. An origin that writes every field of a request into its page, and lets the page be stored.
+/// ATTACKS 59. An origin that writes every field of a request into its page, and lets the page be
+/// stored.
 @Suite("Fields that reach an origin unkeyed")
 struct FieldPoisoningTests {
-    /// Read as target, method or identity by some framework, server or product; and credentials, which are keyed. Written out, so that none leaves the table unseen.
+    /// Read as target, method or identity by some framework, server or product; and credentials,
+    /// which are keyed. Written out, so that none leaves the table unseen.
     private static let names = """
         Forwarded X-Forwarded X-Forwarded-For X-Forwarded-Proto X-Forwarded-Host X-Forwarded-Scheme X-Forwarded-Port
         X-Forwarded-Server X-Forwarded-Ssl X-Forwarded-Prefix X-Forwarded-Uri X-Forwarded-Path X-Forwarded-Method

@@ -20,7 +20,7 @@ struct ForwardingTests {
         }
     }
 
-    @Test("Unknown fields pass with their case and octets, both ways") func passesOctets() async throws {
+    @Test("Unknown fields pass with their case and bytes, both ways") func passesBytes() async throws {
         let value: [UInt8] = [0x61, 0x80, 0xFF, 0x62]
         let answer = Array("HTTP/1.1 200 OK\r\nX-BaCk: ".utf8) + value + Array("\r\nContent-Length: 0\r\n\r\n".utf8)
         try await RawOrigin.with([.answer(answer)]) { origin in
@@ -41,7 +41,7 @@ struct ForwardingTests {
     }
 
     @Test(
-        "Targets pass octet for octet",
+        "Targets pass byte for byte",
         arguments: ["/%2e%2E/a//b?x=1&&y=%zz", "/a|b{}\"<>\\^`", "/?", "/??a;b", "/%ff%00"]
     )
     func passesTargets(target: String) async throws {
@@ -147,7 +147,8 @@ struct ForwardingTests {
         }
     }
 
-    /// ATTACKS 34. What caches behind this one need stays, whatever the origin's Connection names. Mutant: `isProtected` answers `false`.
+    /// ATTACKS 34. What caches behind this one need stays, whatever the origin's Connection names.
+    /// Mutant: `isProtected` answers `false`.
     @Test("An origin's Connection takes nothing away that caching depends on") func keepsWhatProtects() async throws {
         let answer = """
             HTTP/1.1 200 OK\r\nConnection: Vary, ETag, Cache-Control, Set-Cookie, X-Nominated\r\nVary: Accept\r\nETag: "1"\r\n\

@@ -4,12 +4,13 @@ import HoldfastTesting
 import NIOCore
 import Testing
 
-/// Attacks over sockets, by their numbers; docs/attacks.md says which test and which mutant stand for each.
+/// Attacks over sockets, by their numbers; docs/attacks.md says which test and which mutant stand
+/// for each.
 @Suite("Attacks over sockets", .timeLimit(.minutes(20)))
 struct GatewayAttackTests {
     private static let cacheable = "Cache-Control: max-age=60\r\n"
 
-    /// Sends octets that are no request, with one behind them that must not be read as the next.
+    /// Sends bytes that are no request, with one behind them that must not be read as the next.
     private func expectRefusal(_ request: String, _ status: Int, isForwarded: Bool = false) async throws {
         try await RawOrigin.with { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
@@ -172,7 +173,7 @@ struct GatewayAttackTests {
         }
     }
 
-    @Test("8: Octets behind an answer are nobody's answer") func trailingOctets() async throws {
+    @Test("8: Bytes behind an answer are nobody's answer") func trailingBytes() async throws {
         let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
         try await RawOrigin.with([.answer(answer), .ok("good")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in

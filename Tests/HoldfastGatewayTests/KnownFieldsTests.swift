@@ -21,15 +21,16 @@ import Testing
         "GET /a HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "x", count: 2_000))\r\n\r\n",
     ]
 
-    /// Mutants: fields are taken for the same with another version, another form of the target, or where only their beginning is.
+    /// Mutants: fields are taken for the same with another version, another form of the target, or
+    /// where only their beginning is.
     @Test(arguments: requests) func whatIsReadDoesNotDependOnWhatCameBefore(first: String) {
         let before = RequestDecoder.decode(first)
         for second in Self.requests {
             let alone = RequestDecoder.decode(second)
             let whole = RequestDecoder.decode(first + second)
             #expect(whole == before + alone, "\(first) then \(second)")
-            let octets = Array(second.utf8)
-            let pieces = [Array(first.utf8)] + [Array(octets.prefix(20)), Array(octets.dropFirst(20))]
+            let bytes = Array(second.utf8)
+            let pieces = [Array(first.utf8)] + [Array(bytes.prefix(20)), Array(bytes.dropFirst(20))]
             let cut = RequestDecoder.decode(pieces)
             #expect(cut == before + alone, "\(first) then \(second)")
         }
@@ -49,7 +50,8 @@ import Testing
         #expect(said == [false, true, false, true, false])
     }
 
-    /// Each request goes on as if it were its connection's first. Mutants: another method's request, or the one before other fields, is taken for the same.
+    /// Each request goes on as if it were its connection's first. Mutants: another method's
+    /// request, or the one before other fields, is taken for the same.
     @Test func eachIsSentAsItIs() async throws {
         let requests = [
             ("GET", "/a", "X: 1"), ("GET", "/b", "X: 1"), ("HEAD", "/b", "X: 1"), ("DELETE", "/b", "X: 1"),

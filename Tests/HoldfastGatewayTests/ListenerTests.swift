@@ -5,7 +5,8 @@ import Testing
 
 @Suite("Listeners, one on each loop")
 struct ListenerTests {
-    /// Mutant: `GatewayServer.listen` without `reserve`: the system would give each of the two some of the connections.
+    /// Mutant: `GatewayServer.listen` without `reserve`: the system would give each of the two some
+    /// of the connections.
     @Test("A port that another gateway listens on is refused") func refusesSharedPorts() async throws {
         try await RawOrigin.with([]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
@@ -36,7 +37,8 @@ struct ListenerTests {
         }
     }
 
-    /// An address from which no client connects: one that is refused again and again meets itself some day, on the port it wants.
+    /// An address from which no client connects: one that is refused again and again meets itself
+    /// some day, on the port it wants.
     private static let address: String = {
         #if os(Linux)
             "127.0.0.2"
@@ -65,7 +67,8 @@ struct ListenerTests {
         }
     }
 
-    /// Connects until there is a response, and counts connections that were taken and ended without one.
+    /// Connects until there is a response, and counts connections that were taken and ended without
+    /// one.
     private static func resetsUntilServed(_ host: String, _ port: Int) async throws -> Int {
         var resets = 0
         while !Task.isCancelled {

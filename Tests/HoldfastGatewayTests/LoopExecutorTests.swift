@@ -59,7 +59,8 @@ struct LoopExecutorTests {
         }
     }
 
-    /// Mutants: `handlerRemoved` that leaves the action; `ring` that does not ask whether the channel is active.
+    /// Mutants: `handlerRemoved` that leaves the action; `ring` that does not ask whether the
+    /// channel is active.
     @Test("What runs goes on when the bell is gone") func outlivesItsBell() async throws {
         try await with { eventLoop, executor, bell in
             try await eventLoop.submit { executor.noteHit() }.get()

@@ -9,7 +9,8 @@ import Testing
 struct OriginTests {
     private static let cacheable = "Cache-Control: max-age=60\r\n"
 
-    /// ATTACKS 8. Mutants: an end of input that completes every framing; a protocol violation that is let through.
+    /// ATTACKS 8. Mutants: an end of input that completes every framing; a protocol violation that
+    /// is let through.
     @Test(
         "An origin that misbehaves before its head: a 5xx problem, never a dropped client",
         arguments: [
@@ -52,7 +53,8 @@ struct OriginTests {
                 #expect(silent.status == 504)
                 #expect(silent.text.contains("urn:holdfast:problem:origin-unreachable"))
                 await origin.stop()
-                // The first is the one that finds out, the others are refused without a connection: to a client it is the same.
+                // The first is the one that finds out, the others are refused without a connection:
+                // to a client it is the same.
                 for path in ["/1", "/2", "/3", "/4"] {
                     let refused = try await gateway.get(path)
                     #expect(refused.status == 504)
@@ -87,7 +89,8 @@ struct OriginTests {
         }
     }
 
-    /// ATTACKS 8. Mutants: `BodyStream` that ends instead of throwing; `finish` in place of `abort`.
+    /// ATTACKS 8. Mutants: `BodyStream` that ends instead of throwing; `finish` in place of
+    /// `abort`.
     @Test(
         "Content that breaks off is visibly broken for the client, and not stored",
         arguments: [
@@ -138,7 +141,8 @@ struct OriginTests {
                 #expect(whole.text == "abc")
                 #expect(whole["Content-Length"] == "3")
                 #expect(whole["Transfer-Encoding"] == nil)
-                // To a client of HTTP/1.0 too, which else could only be told by the connection's end.
+                // To a client of HTTP/1.0 too, which else could only be told by the connection's
+                // end.
                 let old = try await gateway.send("GET /b HTTP/1.0\r\nHost: g\r\n\r\n")
                 #expect(old.text == "next")
                 #expect(old["Content-Length"] == "4")
@@ -202,7 +206,8 @@ struct OriginTests {
         }
     }
 
-    /// Mutant: `isUnsent` never set, so that a POST fails on a connection that had closed before it was taken.
+    /// Mutant: `isUnsent` never set, so that a POST fails on a connection that had closed before it
+    /// was taken.
     @Test("What a closed connection never took is sent on a new one, a POST too") func sendsUnsent() async throws {
         try await RawOrigin.with([.ok("a"), .ok("b")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
@@ -257,7 +262,8 @@ struct OriginTests {
         }
     }
 
-    /// Mutants: an unshared answer that is kept for a leader who has gone, by a fill that who tells of interim responses keeps.
+    /// Mutants: an unshared answer that is kept for a leader who has gone, by a fill that who tells
+    /// of interim responses keeps.
     @Test("An answer whose client has gone, and that nobody else may have, lets go of its connection")
     func letsGoOfUnshared() async throws {
         let gate = Gate()
@@ -323,7 +329,7 @@ struct OriginTests {
                         await leader.reset()
                         gate.continuation.finish()
                         var rest: [UInt8] = []
-                        while !rest.ends(with: "world"), let octets = await follower.read() { rest += octets }
+                        while !rest.ends(with: "world"), let bytes = await follower.read() { rest += bytes }
                         #expect(rest.ends(with: "world"))
                     }
                 }
@@ -350,7 +356,8 @@ struct OriginTests {
                 try await RawClient.with(port: gateway.port, receiveBuffer: 64 << 10) { client in
                     try await client.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
                     _ = await client.read()
-                    // It reads no more, until the gateway gives it up; the origin must not have been read to its end by then.
+                    // It reads no more, until the gateway gives it up; the origin must not have
+                    // been read to its end by then.
                     await origin.connectionCloses()
                     #expect(sent.value < total / 4)
                 }
@@ -369,7 +376,7 @@ struct OriginTests {
                         Array("POST / HTTP/1.1\r\nHost: g\r\nContent-Length: \(size)\r\n\r\n".utf8) + content
                     )
                     var count = 0
-                    while count < size, let octets = await client.read() { count += octets.count }
+                    while count < size, let bytes = await client.read() { count += bytes.count }
                     #expect(count >= size)
                 }
                 #expect(origin.requests.first?.content.count == size)

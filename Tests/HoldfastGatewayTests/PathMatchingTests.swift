@@ -13,7 +13,8 @@ struct PathMatchingTests {
         "private", "v1", "a", "~b", "x.css", "c-d", "%C3%A9", "%2F", "*", "e+f", "%3B", "%25",
     ]
 
-    /// The same path in another spelling: RFC 3986 §6.2.2, repeated slashes and, where they may be, path parameters.
+    /// The same path in another spelling: RFC 3986 §6.2.2, repeated slashes and, where they may be,
+    /// path parameters.
     private static func spelling(
         of path: [String],
         withParameters: Bool = true,
@@ -90,7 +91,8 @@ struct PathMatchingTests {
             let second = Found(other, rules, routes)
             #expect(first.settings == second.settings, "seed \(seed): \(plain) \(other)")
             #expect(first.route == second.route, "seed \(seed): \(plain) \(other)")
-            // Behind the path that the route replaces, nothing is changed; where it replaces none, nothing at all.
+            // Behind the path that the route replaces, nothing is changed; where it replaces none,
+            // nothing at all.
             if second.route == "two" {
                 let sent = try #require(second.path)
                 #expect(sent.hasPrefix("/moved") && other.hasSuffix(sent.dropFirst("/moved".count)), "\(other) \(sent)")

@@ -7,7 +7,8 @@ import Testing
 
 @testable import HoldfastGateway
 
-/// Clients that hold places at an origin, and those that want one: from socket to socket. docs/decisions/0025
+/// Clients that hold places at an origin, and those that want one: from socket to socket.
+/// docs/decisions/0025
 @Suite struct PlaceTests {
     private static let fine = RawOrigin.Step.ok("fine", fields: "Cache-Control: max-age=60\r\n")
 
@@ -118,7 +119,8 @@ import Testing
         }
     }
 
-    /// A client that says that it sends content, and sends it as it is asked for, is served as ever.
+    /// A client that says that it sends content, and sends it as it is asked for, is served as
+    /// ever.
     @Test(arguments: [3, 70_000, 300_000]) func contentThatComesIsForwardedWhole(length: Int) async throws {
         let content = String(repeating: "y", count: length)
         try await RawOrigin.with(Array(repeating: .ok("done"), count: 2)) { origin in

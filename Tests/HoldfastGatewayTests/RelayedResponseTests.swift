@@ -61,27 +61,28 @@ import Testing
 
     /// Mutant: a limit that does not count here.
     @Test func limitsHoldForThem() {
-        let octets = ByteBuffer(string: Self.plain)
+        let bytes = ByteBuffer(string: Self.plain)
         var limits = MessageLimits()
         limits.fieldBlock = 30
-        #expect(RelayedResponse(octets, limits: limits) == nil)
+        #expect(RelayedResponse(bytes, limits: limits) == nil)
         limits = MessageLimits()
         limits.fieldCount = 1
-        #expect(RelayedResponse(octets, limits: limits) == nil)
+        #expect(RelayedResponse(bytes, limits: limits) == nil)
     }
 
-    /// What is relayed is, octet for octet, what the long way makes of it, and nothing of it may be stored.
+    /// What is relayed is, byte for byte, what the long way makes of it, and nothing of it may be
+    /// stored.
     @Test(arguments: 0..<8) func nobodyCanTell(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         var relayed = 0
         for _ in 0..<2_000 {
-            let octets = ByteBuffer(string: Self.answer(&random))
-            guard let response = RelayedResponse(octets, limits: MessageLimits()) else { continue }
+            let bytes = ByteBuffer(string: Self.answer(&random))
+            guard let response = RelayedResponse(bytes, limits: MessageLimits()) else { continue }
             relayed += 1
             var decoder = ResponseDecoder(method: .get)
-            decoder.append(octets)
+            decoder.append(bytes)
             guard case .head(let head)? = try decoder.next(), case .length(let length) = head.framing else {
-                Issue.record("It is no whole answer: \(String(buffer: octets))")
+                Issue.record("It is no whole answer: \(String(buffer: bytes))")
                 continue
             }
             #expect(head.isKeptAlive == response.isKeptAlive)
@@ -91,18 +92,23 @@ import Testing
                 to: HTTPRequest(method: .get, scheme: "http", authority: "a.example", path: "/"),
                 hasCredentials: false
             )
-            if case .forbidden = storability {} else { Issue.record("It may be stored: \(String(buffer: octets))") }
+            if case .forbidden = storability {} else { Issue.record("It may be stored: \(String(buffer: bytes))") }
             for framing in Self.framings(head.response.status, length) {
                 var passed = head.response
                 passed.headerFields = ForwardedFields.ofResponse(passed.headerFields)
                 if passed.headerFields[.date] == nil {
                     passed.headerFields.append(HTTPField(name: .date, value: "now"))
                 }
-                var expected = framing.octets(
-                    of: AnswerHead(response: passed, via: "1.1 here", cacheStatus: "here; fwd=miss", length: length)
+                var expected = framing.bytes(
+                    of: GatewayResponseHead(
+                        response: passed,
+                        via: "1.1 here",
+                        cacheStatus: "here; fwd=miss",
+                        length: length
+                    )
                 )
                 expected.writeImmutableBuffer(response.content)
-                let written = framing.octets(
+                let written = framing.bytes(
                     of: response,
                     date: response.hasDate ? nil : "now",
                     via: "1.1 here",
@@ -116,9 +122,9 @@ import Testing
         #expect(relayed > 200)
     }
 
-    private static func framings(_ status: HTTPResponse.Status, _ length: Int64) -> [AnswerFraming] {
+    private static func framings(_ status: HTTPResponse.Status, _ length: Int64) -> [ResponseFraming] {
         [(0, false), (0, true), (1, false), (1, true)].map { minorVersion, isKeptAlive in
-            AnswerFraming(
+            ResponseFraming(
                 status.code,
                 to: .get,
                 minorVersion: minorVersion,

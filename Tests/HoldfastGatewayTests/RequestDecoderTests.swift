@@ -4,7 +4,7 @@ import Testing
 
 @testable import HoldfastGateway
 
-/// What a decoder made of some octets: events, content put together, and how it ended.
+/// What a decoder made of some bytes: events, content put together, and how it ended.
 enum Decoded<Head: Hashable>: Hashable {
     case head(Head)
     case content([UInt8])
@@ -13,7 +13,7 @@ enum Decoded<Head: Hashable>: Hashable {
 }
 
 extension RequestDecoder {
-    /// Decodes octets that arrive in these pieces.
+    /// Decodes bytes that arrive in these pieces.
     static func decode(_ pieces: [[UInt8]], limits: MessageLimits = MessageLimits()) -> [Decoded<RequestHead>] {
         var decoder = RequestDecoder(limits: limits)
         var events: [Decoded<RequestHead>] = []
@@ -23,7 +23,7 @@ extension RequestDecoder {
                 while let event = try decoder.next() {
                     switch event {
                     case .head(let head): events.append(.head(head))
-                    case .body(let octets): events.append(content: octets)
+                    case .body(let bytes): events.append(content: bytes)
                     case .end: events.append(.end)
                     }
                 }
@@ -42,8 +42,8 @@ extension RequestDecoder {
 extension Array {
     /// Where content is cut is nobody's concern.
     mutating func append<Head>(content: ByteBuffer) where Element == Decoded<Head> {
-        if case .content(let octets)? = last {
-            self[count - 1] = .content(octets + content.readableBytesView)
+        if case .content(let bytes)? = last {
+            self[count - 1] = .content(bytes + content.readableBytesView)
         } else {
             append(.content([UInt8](content.readableBytesView)))
         }
@@ -61,13 +61,14 @@ extension Sequence where Element == Decoded<RequestHead> {
     }
 
     var contents: [String] {
-        compactMap { if case .content(let octets) = $0 { String(decoding: octets, as: UTF8.self) } else { nil } }
+        compactMap { if case .content(let bytes) = $0 { String(decoding: bytes, as: UTF8.self) } else { nil } }
     }
 }
 
 @Suite("Request decoder, RFC 9112")
 struct RequestDecoderTests {
-    /// Mutants: any one check of `Framing`, `FieldBlock`, `LineCutter`, `ChunkedDecoder` or `RequestLine` left out.
+    /// Mutants: any one check of `Framing`, `FieldBlock`, `LineCutter`, `ChunkedDecoder` or
+    /// `RequestLine` left out.
     @Test(
         "Refuses what programs read differently",
         arguments: [
@@ -155,7 +156,8 @@ struct RequestDecoderTests {
         #expect(RequestDecoder.decode(request).heads.isEmpty)
     }
 
-    /// Mutants: `ChunkedDecoder.size` without its digit limit, without the check of what follows; `.dataEnd` that skips two octets unseen.
+    /// Mutants: `ChunkedDecoder.size` without its digit limit, without the check of what follows;
+    /// `.dataEnd` that skips two bytes unseen.
     @Test(
         "Refuses chunks that are not to the letter, RFC 9112 §7.1",
         arguments: [
@@ -223,9 +225,9 @@ struct RequestDecoderTests {
         #expect(RequestDecoder.decode(request).heads.first?.fields.count == 128)
     }
 
-    /// One split is not enough where a line's end falls apart, so single octets are tried too.
+    /// One split is not enough where a line's end falls apart, so single bytes are tried too.
     @Test(
-        "The events do not depend on how the octets are cut",
+        "The events do not depend on how the bytes are cut",
         arguments: [
             "GET /a?b HTTP/1.1\r\nHost: a.example:80\r\nX:  y \r\n\r\nPOST /c HTTP/1.1\r\nHost: b\r\nContent-Length: 5\r\n\r\nhelloGET / HTTP/1.0\r\n\r\n",
             "\r\nPOST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n5;x=y\r\nhello\r\nA\r\n0123456789\r\n0\r\nT: u\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -235,16 +237,16 @@ struct RequestDecoderTests {
         ]
     )
     func isInvariantUnderSplits(request: String) {
-        let octets = Array(request.utf8)
-        let whole = RequestDecoder.decode([octets])
+        let bytes = Array(request.utf8)
+        let whole = RequestDecoder.decode([bytes])
         #expect(!whole.isEmpty)
-        for index in octets.indices {
-            #expect(RequestDecoder.decode([Array(octets[..<index]), Array(octets[index...])]) == whole)
+        for index in bytes.indices {
+            #expect(RequestDecoder.decode([Array(bytes[..<index]), Array(bytes[index...])]) == whole)
         }
-        #expect(RequestDecoder.decode(octets.map { [$0] }) == whole)
+        #expect(RequestDecoder.decode(bytes.map { [$0] }) == whole)
     }
 
-    @Test("The limits do not depend on how the octets are cut", arguments: [39, 40, 41, 42])
+    @Test("The limits do not depend on how the bytes are cut", arguments: [39, 40, 41, 42])
     func limitsAreInvariantUnderSplits(length: Int) {
         var limits = MessageLimits()
         limits.startLine = 40
@@ -252,16 +254,16 @@ struct RequestDecoderTests {
         let line = "GET /" + String(repeating: "a", count: length - 14) + " HTTP/1.1\r\n"
         let fields = "Host: a\r\nX: " + String(repeating: "a", count: length - 14) + "\r\n\r\n"
         for request in [line + "Host: a\r\n\r\n", "GET / HTTP/1.1\r\n" + fields] {
-            let octets = Array(request.utf8)
-            let whole = RequestDecoder.decode([octets], limits: limits)
-            #expect(RequestDecoder.decode(octets.map { [$0] }, limits: limits) == whole)
+            let bytes = Array(request.utf8)
+            let whole = RequestDecoder.decode([bytes], limits: limits)
+            #expect(RequestDecoder.decode(bytes.map { [$0] }, limits: limits) == whole)
         }
     }
 
-    @Test("Field values keep their octets, names their case") func keepsOctets() throws {
+    @Test("Field values keep their bytes, names their case") func keepsBytes() throws {
         let value: [UInt8] = [0x61, 0x80, 0xFF, 0xC3, 0x28, 0x09, 0x62]
-        let octets = Array("GET / HTTP/1.1\r\nHost: a\r\nX-OdD: ".utf8) + value + Array("\r\n\r\n".utf8)
-        let head = try #require(RequestDecoder.decode([octets]).heads.first)
+        let bytes = Array("GET / HTTP/1.1\r\nHost: a\r\nX-OdD: ".utf8) + value + Array("\r\n\r\n".utf8)
+        let head = try #require(RequestDecoder.decode([bytes]).heads.first)
         let field = try #require(head.fields.last)
         #expect(field.name.rawName == "X-OdD")
         #expect(field.withUnsafeBytesOfValue { Array($0) } == value)

@@ -20,7 +20,7 @@ extension ResponseDecoder {
                     switch event {
                     case .interim(let response): events.append(.head(.interim(response.status.code)))
                     case .head(let head): events.append(.head(.final(head)))
-                    case .body(let octets): events.append(content: octets)
+                    case .body(let bytes): events.append(content: bytes)
                     case .end: events.append(.end)
                     }
                 }
@@ -53,14 +53,15 @@ extension Sequence where Element == Decoded<ResponseDecoder.Head> {
     }
 
     var content: String? {
-        for case .content(let octets) in self { return String(decoding: octets, as: UTF8.self) }
+        for case .content(let bytes) in self { return String(decoding: bytes, as: UTF8.self) }
         return nil
     }
 }
 
 @Suite("Response decoder, RFC 9112")
 struct ResponseDecoderTests {
-    /// Mutants: `closeInput` that ends every framing; any check of `Framing` or `StatusLine` left out.
+    /// Mutants: `closeInput` that ends every framing; any check of `Framing` or `StatusLine` left
+    /// out.
     @Test(
         "Refuses what would poison a cache",
         arguments: [
@@ -97,8 +98,8 @@ struct ResponseDecoderTests {
     }
 
     @Test("What follows the end is not content") func countsLeftovers() {
-        let octets = Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nabHTTP/1.1 200 OK\r\n".utf8)
-        let decoded = ResponseDecoder.decode([octets], closing: false)
+        let bytes = Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nabHTTP/1.1 200 OK\r\n".utf8)
+        let decoded = ResponseDecoder.decode([bytes], closing: false)
         #expect(decoded.events.content == "ab")
         #expect(decoded.events.last == .end)
         #expect(decoded.undecoded == 17)
@@ -141,7 +142,7 @@ struct ResponseDecoderTests {
         #expect(status?.reasonPhrase == phrase)
     }
 
-    @Test("A reason phrase keeps its octets") func keepsPhraseOctets() throws {
+    @Test("A reason phrase keeps its bytes") func keepsPhraseBytes() throws {
         let line = Array("HTTP/1.1 200 ".utf8) + [0x80, 0xE9, 0xFF]
         let decoded = ResponseDecoder.decode([line + Array("\r\nContent-Length: 0\r\n\r\n".utf8)]).events
         let status = try #require(decoded.head?.response.status)
@@ -150,7 +151,7 @@ struct ResponseDecoderTests {
     }
 
     @Test(
-        "The events do not depend on how the octets are cut",
+        "The events do not depend on how the bytes are cut",
         arguments: [
             "HTTP/1.1 103 Early\r\nLink: x\r\n\r\nHTTP/1.1 100\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;x\r\nhello\r\n10\r\n0123456789abcdef\r\n0\r\nT: u\r\n\r\n",
@@ -160,13 +161,13 @@ struct ResponseDecoderTests {
         ]
     )
     func isInvariantUnderSplits(response: String) {
-        let octets = Array(response.utf8)
-        let whole = ResponseDecoder.decode([octets]).events
+        let bytes = Array(response.utf8)
+        let whole = ResponseDecoder.decode([bytes]).events
         #expect(!whole.isEmpty)
-        for index in octets.indices {
-            #expect(ResponseDecoder.decode([Array(octets[..<index]), Array(octets[index...])]).events == whole)
+        for index in bytes.indices {
+            #expect(ResponseDecoder.decode([Array(bytes[..<index]), Array(bytes[index...])]).events == whole)
         }
-        #expect(ResponseDecoder.decode(octets.map { [$0] }).events == whole)
+        #expect(ResponseDecoder.decode(bytes.map { [$0] }).events == whole)
     }
 
     @Test(

@@ -23,7 +23,7 @@ struct RouteTests {
     }
 
     @Test(
-        "Host and path choose, the first route that takes both; the rest stays octet for octet",
+        "Host and path choose, the first route that takes both; the rest stays byte for byte",
         arguments: [
             ("api.local", "/v1", "v1 /api"), ("api.local", "/v1/", "v1 /api/"), ("api.local", "/v1?q", "v1 /api?q"),
             ("API.Local", "/v1/a%2Fb//c?x=/v1", "v1 /api/a%2Fb//c?x=/v1"), ("api.local:9", "/v1/x", "v1 /api/x"),

@@ -113,7 +113,8 @@ struct RoutingTests {
         }
     }
 
-    /// One route's client names the other's origin as its host: what is stored for one must not answer for the other.
+    /// One route's client names the other's origin as its host: what is stored for one must not
+    /// answer for the other.
     @Test("A preserved host that looks like another route's origin is a 421, and is sent nowhere") func misdirects()
         async throws
     {

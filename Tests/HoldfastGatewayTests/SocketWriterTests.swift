@@ -6,9 +6,11 @@ import Testing
 
 @testable import HoldfastGateway
 
-/// What is put arrives, all of it and in its order, whether the system takes it at once, a part of it, or nothing for a while.
+/// What is put arrives, all of it and in its order, whether the system takes it at once, a part of
+/// it, or nothing for a while.
 @Suite(.timeLimit(.minutes(20))) struct SocketWriterTests {
-    /// Mutants: what the system took of a piece is written again; what is put while the channel has some left goes before that; a second flush writes the first one's octets once more.
+    /// Mutants: what the system took of a piece is written again; what is put while the channel has
+    /// some left goes before that; a second flush writes the first one's bytes once more.
     @Test(arguments: [true, false], 0..<3) func everythingArrivesInItsOrder(isDirect: Bool, seed: UInt64) async throws {
         var random = SeededRandom(seed: seed)
         var flushes: [[ByteBuffer]] = []
@@ -19,9 +21,9 @@ import Testing
             for _ in 0..<Int.random(in: 1...20, using: &random) {
                 let count =
                     Int.random(in: 0..<4, using: &random) == 0 ? 60_000 : Int.random(in: 0...3_000, using: &random)
-                let octets = (0..<count).map { UInt8(truncatingIfNeeded: expected.count &+ $0 &* 31) }
-                expected += octets
-                pieces.append(ByteBuffer(bytes: octets))
+                let bytes = (0..<count).map { UInt8(truncatingIfNeeded: expected.count &+ $0 &* 31) }
+                expected += bytes
+                pieces.append(ByteBuffer(bytes: bytes))
             }
             flushes.append(pieces)
         }
@@ -36,7 +38,8 @@ import Testing
             .bind(host: "127.0.0.1", port: 0).get()
         let port = try #require(server.localAddress?.port)
         try await RawClient.with(port: port) { client in
-            // It begins to write with the first octet; what the client does not read for a while is the system's and the channel's.
+            // It begins to write with the first byte; what the client does not read for a while is
+            // the system's and the channel's.
             try await client.send("x")
             let received = await client.readToEnd()
             #expect(received.count == expected.count)
@@ -45,7 +48,8 @@ import Testing
         try await server.close()
     }
 
-    /// The channel has written the first of what it was left, and not the second. Mutant: what comes third goes out by itself then.
+    /// The channel has written the first of what it was left, and not the second. Mutant: what
+    /// comes third goes out by itself then.
     @Test func nothingOvertakesWhatTheChannelHasLeft() async throws {
         let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelOption(.socketOption(.so_sndbuf), value: 16 << 10)
@@ -66,7 +70,8 @@ import Testing
         try await server.close()
     }
 
-    /// Mutants: a signal in place of an error; the end of a connection that is found in writing is not passed on.
+    /// Mutants: a signal in place of an error; the end of a connection that is found in writing is
+    /// not passed on.
     @Test func aConnectionThatIsGoneIsFoundByTheChannel() async throws {
         let ended = Mutex(false)
         let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -125,7 +130,7 @@ private final class WritingHandler: ChannelInboundHandler {
 /// Holds what is written until it is told to let it go.
 private final class HoldingHandler: ChannelOutboundHandler {
     typealias OutboundIn = ByteBuffer
-    private var held: [(octets: NIOAny, promise: EventLoopPromise<Void>?)] = []
+    private var held: [(bytes: NIOAny, promise: EventLoopPromise<Void>?)] = []
     private var context: ChannelHandlerContext?
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
@@ -141,8 +146,8 @@ private final class HoldingHandler: ChannelOutboundHandler {
     func letGo(_ count: Int) -> EventLoopFuture<Void>? {
         guard let context else { return nil }
         var last: EventLoopFuture<Void>?
-        for (octets, promise) in held.prefix(count) {
-            context.writeAndFlush(octets, promise: promise)
+        for (bytes, promise) in held.prefix(count) {
+            context.writeAndFlush(bytes, promise: promise)
             last = promise?.futureResult
         }
         held.removeFirst(count)
@@ -205,7 +210,7 @@ private final class EndlessHandler: ChannelInboundHandler {
         guard !isEnded else { return }
         // Not more than the channel takes, which would keep it all.
         if context.channel.isWritable {
-            writer.put(ByteBuffer(string: "octets"))
+            writer.put(ByteBuffer(string: "bytes"))
             writer.flush(context)
         }
         context.eventLoop.assumeIsolated().execute { self.step(context) }

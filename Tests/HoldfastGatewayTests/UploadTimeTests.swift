@@ -61,7 +61,8 @@ struct UploadTimeTests {
         }
     }
 
-    /// The statuses of 30 uploads, and of one request after them. Each takes more than three times the limit.
+    /// The statuses of 30 uploads, and of one request after them. Each takes more than three times
+    /// the limit.
     private func statusesOfUploads(within limit: Duration) async throws -> [Int] {
         var options = EngineOptions()
         options.hardTimeout = limit

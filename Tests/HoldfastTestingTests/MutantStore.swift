@@ -15,7 +15,7 @@ final class MutantStore: ResponseStore {
         case dropsTooManyTags = "more or longer tags than are kept"
         case reusesNumbers = "A number is never used for two responses"
         case sortsFields = "comes back as it was drafted"
-        case cutsBodies = "A body comes back octet for octet"
+        case cutsBodies = "A body comes back byte for byte"
         case ignoresRanges = "A part of a body comes back"
         case losesBodiesThatAreRead = "stays readable until its stream is released"
         case residesInPart = "'resident' holds all"

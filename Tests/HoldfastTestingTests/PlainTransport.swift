@@ -5,7 +5,8 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// The least there can be: a connection for each request, HTTP/1.1 by hand. It can be told to break one rule.
+/// The least there can be: a connection for each request, HTTP/1.1 by hand. It can be told to break
+/// one rule.
 struct PlainTransport: Transport {
     /// What it does wrong. The raw value is a part of the rule that has to tell of it.
     enum Mutation: String, CaseIterable, Sendable {
@@ -65,7 +66,7 @@ struct PlainTransport: Transport {
                     (head, length) = try await connection.readHead()
                 }
                 let hasNone = request.head.method == .head || [204, 304].contains(head.status.code)
-                if hasNone, mutation != .waitsForContentOfNone { length = .octets(0) }
+                if hasNone, mutation != .waitsForContentOfNone { length = .bytes(0) }
                 return TransportResponse(head: head, body: body(length, connection))
             } onCancel: {
                 connection.close()
@@ -128,7 +129,7 @@ struct PlainTransport: Transport {
 final class PlainConnection: Sendable {
     /// How long a body is.
     enum Length {
-        case octets(Int)
+        case bytes(Int)
         case chunked(left: Int)
     }
 
@@ -158,8 +159,8 @@ final class PlainConnection: Sendable {
 
     func close() { channel.close(promise: nil) }
 
-    func write(_ octets: ByteBuffer) async throws {
-        do { try await channel.writeAndFlush(octets) } catch { throw Self.closed }
+    func write(_ bytes: ByteBuffer) async throws {
+        do { try await channel.writeAndFlush(bytes) } catch { throw Self.closed }
     }
 
     /// What arrived and nobody asked for yet. On its event loop alone.
@@ -204,7 +205,7 @@ final class PlainConnection: Sendable {
 
     private static let closed = TransportError(code: .connectionClosed, message: "The origin hung up.")
 
-    /// More octets.
+    /// More bytes.
     private func fill() async throws {
         let next = try await channel.eventLoop.flatSubmit { [inbox, channel] in inbox.value.next(channel) }.get()
         buffer.withLock { buffer in
@@ -239,18 +240,18 @@ final class PlainConnection: Sendable {
         let length = fields[.contentLength].flatMap { Int($0) } ?? 0
         return (
             HTTPResponse(status: .init(code: code), headerFields: fields),
-            isChunked ? .chunked(left: 0) : .octets(length)
+            isChunked ? .chunked(left: 0) : .bytes(length)
         )
     }
 
     /// The next part of a body; `nil` after the last.
     func readBody(_ length: inout Length) async throws -> ByteBuffer? {
         switch length {
-        case .octets(0):
+        case .bytes(0):
             return nil
-        case .octets(let left):
+        case .bytes(let left):
             let part = try await take(left)
-            length = .octets(left - part.readableBytes)
+            length = .bytes(left - part.readableBytes)
             return part
         case .chunked(var left):
             if left == 0 {

@@ -77,7 +77,8 @@ import Testing
             }
             let first = try await fetchMany()
             #expect(first == [1] && fixture.origin.tokenRefreshCount == 1)
-            // Soon to expire, it is replaced behind requests that still have it; the origin takes only the newest.
+            // Soon to expire, it is replaced behind requests that still have it; the origin takes
+            // only the newest.
             fixture.clock.advance(by: .seconds(590))
             let renewed = try await fetchMany()
             #expect(renewed.isSubset(of: [1, 2]))

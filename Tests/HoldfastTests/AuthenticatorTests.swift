@@ -318,7 +318,8 @@ private let away = TransportError(code: .connect, message: "refused")
         let authenticator = try authenticator(source)
         let waiting = Task { try await authenticator.token() }
         await sleeper.sleepers(atLeast: 1)
-        // A login with a token that is of no use: the source is asked anew, and its first answer does not count.
+        // A login with a token that is of no use: the source is asked anew, and its first answer
+        // does not count.
         authenticator.signIn(AccessToken("t2", expiresAt: clock.now()), as: "anna")
         while source.asked.count < 2 { await Task.yield() }
         gate.open()

@@ -32,7 +32,8 @@ import Testing
         try await ClientFixture.run(.init(options: options)) { fixture in try await fetchTogether(270, fixture) }
     }
 
-    /// What is read and not stored holds no place at the origin, and must not hold the others' connections.
+    /// What is read and not stored holds no place at the origin, and must not hold the others'
+    /// connections.
     @Test func openResponsesThatAreNotStoredLeaveConnectionsToOthers() async throws {
         var options = EngineOptions()
         options.inFlightLimit = 8
@@ -60,7 +61,8 @@ import Testing
             keptTime: .seconds(3600)
         )
         try await ClientFixture.run(transport: transport) { fixture in
-            // A busy machine may be too slow for the short time to connect; then there is a connection.
+            // A busy machine may be too slow for the short time to connect; then there is a
+            // connection.
             while (try? await fixture.client.fetch(fixture.get("/counter?first"), .networkOnly)) == nil {}
             let gate = OriginGate()
             fixture.origin.force(.hold(gate), path: "/counter")

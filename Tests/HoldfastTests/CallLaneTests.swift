@@ -47,7 +47,8 @@ import Testing
         #expect(areCallers == [true, false])
     }
 
-    /// Nobody but the call holds its lane, and the thread on which it began may be there a little longer. A lane that does not hold itself ends the process now and then, not each time.
+    /// Nobody but the call holds its lane, and the thread on which it began may be there a little
+    /// longer. A lane that does not hold itself ends the process now and then, not each time.
     @Test func aCallMayEndElsewhereWhileItsCallersThreadIsStillThere() async {
         let calls = await withTaskGroup(of: Int.self) { group in
             for _ in 0..<64 {

@@ -169,7 +169,8 @@ import Testing
         }
     }
 
-    // Where the mode keeps the network out, that no result comes is not all that is seen of the end.
+    // Where the mode keeps the network out, that no result comes is not all that is seen of the
+    // end.
     @Test func theEndIsToldWhereNoResultCame() async throws {
         try await ScriptedClient.run { fixture in
             fixture.script("/items/1", .fresh("1"))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Holdfast
 
-/// Octets looked for in content that passes in chunks.
+/// Bytes looked for in content that passes in chunks.
 @Suite struct ContentSearchTests {
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
     func itFindsWhatALookAtTheWholeFindsAndNoLater(seed: UInt64) {

@@ -210,7 +210,8 @@ private enum Cookbook {
     }
 }
 
-/// A shared cache that obeys one of the cookbook's files, on a scripted origin and a clock that stands still.
+/// A shared cache that obeys one of the cookbook's files, on a scripted origin and a clock that
+/// stands still.
 private struct Kitchen {
     let transport = ScriptedTransport()
     let memory = InMemoryResponseStore()

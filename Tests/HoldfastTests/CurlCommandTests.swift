@@ -14,7 +14,7 @@ import Testing
 
     @Test(arguments: texts)
     func aShellTakesContentAndFieldsAsTheyAre(text: String) throws {
-        let octets = Array(text.utf8)
+        let bytes = Array(text.utf8)
         let head = HTTPRequest(
             method: .post,
             scheme: "https",
@@ -23,29 +23,29 @@ import Testing
             headerFields: [.contentType: "text/plain", HTTPField.Name("X-Text")!: text, .accept: ""]
         )
         let redaction = SecretRedaction(Secrets())
-        let content = ShownContent(octets, isWhole: true, fields: [:], redaction: redaction, secrets: [])
+        let content = ShownContent(bytes, isWhole: true, fields: [:], redaction: redaction, secrets: [])
         let run = try shell("\(CurlCommand(head, content: content, redaction: redaction))")
         #expect(run.words.starts(with: ["-X", "POST", "--globoff", "https://a.example/it's/[1]?q={a}$(id)"]))
         let field = HTTPField(name: HTTPField.Name("X-Text")!, value: text).value
         #expect(run.words.contains("X-Text: \(field.withoutControls)"), "\(run.words)")
         #expect(run.words.contains("Accept;"))
         if run.words.last == "@-" {
-            #expect(run.input == octets)
+            #expect(run.input == bytes)
         } else {
             #expect(run.words.last == text)
             #expect(run.words.dropLast().last == (text.hasPrefix("@") ? "--data-raw" : "--data-binary"))
         }
     }
 
-    @Test func octetsGoThroughBase64AndLongContentStaysOut() throws {
+    @Test func bytesGoThroughBase64AndLongContentStaysOut() throws {
         let redaction = SecretRedaction(Secrets())
-        let octets = (0...255).map { UInt8($0) }
+        let bytes = (0...255).map { UInt8($0) }
         let head = HTTPRequest(method: .put, scheme: "https", authority: "a.example", path: "/")
         for isWhole in [true, false] {
-            let content = ShownContent(octets, isWhole: isWhole, fields: [:], redaction: redaction, secrets: [])
+            let content = ShownContent(bytes, isWhole: isWhole, fields: [:], redaction: redaction, secrets: [])
             let run = try shell("\(CurlCommand(head, content: content, redaction: redaction))")
             #expect(run.words.suffix(2) == ["--data-binary", isWhole ? "@-" : "@content"])
-            #expect(run.input == (isWhole ? octets : []))
+            #expect(run.input == (isWhole ? bytes : []))
             // Without a media type of the request's, curl is to name none.
             #expect(run.words.contains("Content-Type:"))
         }
@@ -59,7 +59,8 @@ import Testing
 
     /// Runs a command with a `curl` that says what it was given.
     ///
-    /// With `posix_spawn`: Foundation's `Process` crashes now and then on Linux when several are started while other threads are busy, which tests are.
+    /// With `posix_spawn`: Foundation's `Process` crashes now and then on Linux when several are
+    /// started while other threads are busy, which tests are.
     private func shell(_ command: String) throws -> (words: [String], input: [UInt8]) {
         let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

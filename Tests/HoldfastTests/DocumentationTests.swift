@@ -2,7 +2,8 @@ import Foundation
 import Holdfast
 import Testing
 
-/// What the README shows is what is compiled and run: `Tests/ConsumerPackage` is built by `make test`.
+/// What the README shows is what is compiled and run: `Tests/ConsumerPackage` is built by `make
+/// test`.
 @Suite struct DocumentationTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()

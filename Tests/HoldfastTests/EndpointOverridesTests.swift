@@ -3,7 +3,8 @@ import Holdfast
 import HoldfastTesting
 import Testing
 
-/// An endpoint's settings against the client's and the call's, and on the ways that ``EndpointsOwnSettingsTests`` does not go: streams, lists, and the store's own listing.
+/// An endpoint's settings against the client's and the call's, and on the ways that
+/// ``EndpointsOwnSettingsTests`` does not go: streams, lists, and the store's own listing.
 @Suite(.timeLimit(.minutes(20))) struct EndpointOverridesTests {
     private static let url = "https://a.example"
     /// It is no secret by the name of its parameter, which is `member`.
@@ -24,7 +25,8 @@ import Testing
         var reason: String
     }
 
-    /// Mutants: 200 to 299 for all; these beside the endpoint's; a check before storing that accepts them.
+    /// Mutants: 200 to 299 for all; these beside the endpoint's; a check before storing that
+    /// accepts them.
     @Test func onlyItsStatusesAreDecodedAndStored() async throws {
         try await withTestClient { test in
             let endpoint = Particular(acceptedStatuses: [404])
@@ -38,7 +40,8 @@ import Testing
         }
     }
 
-    /// Mutants: the client's policy where it tries more often; the endpoint's where the call has one.
+    /// Mutants: the client's policy where it tries more often; the endpoint's where the call has
+    /// one.
     @Test(arguments: [0, 1]) func itsRetriesMayBeFewerThanTheClientsAndTheCalls(limit: Int) async throws {
         try await withTestClient(.init(retry: RetryPolicy(limit: 3, delay: .zero))) { test in
             test.transport.script(Self.url + "/x", repeating: .status(.serviceUnavailable))
@@ -145,7 +148,8 @@ import Testing
         var path: String { "/n" }
     }
 
-    /// Mutants: a stream that reads each change when it comes; one that keeps all of them for later.
+    /// Mutants: a stream that reads each change when it comes; one that keeps all of them for
+    /// later.
     @Test func aSlowReaderIsToldTheNewestAndNothingBetween() async throws {
         let decoded = Events()
         try await withTestClient(.init(decoder: NotingDecoder(decoded: decoded))) { test in
@@ -154,7 +158,8 @@ import Testing
             var stream = test.client.call(Number()).with { $0.followsStore = true }.request().makeAsyncIterator()
             let stored = try await stream.next()
             #expect(stored?.value == 1 && stored?.source == .store)
-            // The network's answer is fetched ahead; what comes after it is others', who do not decode it.
+            // The network's answer is fetched ahead; what comes after it is others', who do not
+            // decode it.
             await test.transport.waitForRequests(2)
             for _ in 3...5 {
                 while test.client.fillCount > 0 { await Task.yield() }

@@ -72,7 +72,8 @@ import Testing
         }
     }
 
-    /// Neither name tells of a secret. Mutants: the endpoint's secrets, the client's, or both, not named to the request.
+    /// Neither name tells of a secret. Mutants: the endpoint's secrets, the client's, or both, not
+    /// named to the request.
     @Test(arguments: [true, false]) func itsSecretsAndTheClientsAreShownNowhere(isEndpoints: Bool) async throws {
         let secret = "s3cr3tvalue"
         var configuration = CachingClient.Configuration()
@@ -100,8 +101,8 @@ import Testing
         try await store.close()
         var files = 0
         for name in try FileManager.default.subpathsOfDirectory(atPath: folder) {
-            guard let octets = FileManager.default.contents(atPath: folder + "/" + name) else { continue }
-            #expect(octets.range(of: Data(secret.utf8)) == nil, "\(name)")
+            guard let bytes = FileManager.default.contents(atPath: folder + "/" + name) else { continue }
+            #expect(bytes.range(of: Data(secret.utf8)) == nil, "\(name)")
             files += 1
         }
         #expect(files > 0)

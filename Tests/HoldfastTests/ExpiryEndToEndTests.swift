@@ -5,7 +5,8 @@ import NIOCore
 import Synchronization
 import Testing
 
-/// The fixtures of `Tests/Fixtures/expiry` through everything there is: engine, store on disk, and a clock that is moved.
+/// The fixtures of `Tests/Fixtures/expiry` through everything there is: engine, store on disk, and
+/// a clock that is moved.
 @Suite(.timeLimit(.minutes(20))) struct ExpiryEndToEndTests {
     @Test(arguments: try ExpiryFixture.all().filter { $0.storable ?? true })
     func whatTheFixtureSaysHoldsThroughStoreAndEngine(fixture: ExpiryFixture) async throws {

@@ -8,7 +8,8 @@ import Testing
 
 @testable import Holdfast
 
-/// Files as content, and as parts of it: read while they are sent, and sent as they were announced. ANCESTORS row E
+/// Files as content, and as parts of it: read while they are sent, and sent as they were announced.
+/// ANCESTORS row E
 @Suite struct FileUploadTests {
     /// A folder of one test.
     private struct Folder {
@@ -21,19 +22,19 @@ import Testing
             return try await body(Folder(path: path))
         }
 
-        func write(_ octets: [UInt8], to name: String) throws -> String {
+        func write(_ bytes: [UInt8], to name: String) throws -> String {
             let file = "\(path)/\(name)"
-            try Data(octets).write(to: URL(filePath: file))
+            try Data(bytes).write(to: URL(filePath: file))
             return file
         }
     }
 
-    private static func octets(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) } }
+    private static func bytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) } }
 
     @Test(arguments: [0, 1, FileContent.chunkSize - 1, FileContent.chunkSize, 3 * FileContent.chunkSize + 7])
     func aFileIsReadInChunksAndCanBeReadAgain(length: Int) async throws {
         try await Folder.with { folder in
-            let body = try FileContent(path: try folder.write(Self.octets(length), to: "a")).body()
+            let body = try FileContent(path: try folder.write(Self.bytes(length), to: "a")).body()
             #expect(body.length == Int64(length))
             for _ in 0..<2 {
                 var read: [UInt8] = []
@@ -41,7 +42,7 @@ import Testing
                     #expect(1...FileContent.chunkSize ~= chunk.readableBytes)
                     read += chunk.readableBytesView
                 }
-                #expect(read == Self.octets(length))
+                #expect(read == Self.bytes(length))
             }
         }
     }
@@ -64,11 +65,12 @@ import Testing
     func aFileThatIsChangedMeanwhileBreaksTheRequestOff(change: Change) async throws {
         try await Folder.with { folder in
             let length = 2 * FileContent.chunkSize
-            let path = try folder.write(Self.octets(length), to: "a")
+            let path = try folder.write(Self.bytes(length), to: "a")
             let body = try FileContent(path: path).body()
             var iterator = body.makeAsyncIterator()
             var received = 0
-            // A file that is replaced under its name is still the one that was opened; one that is opened anew is not.
+            // A file that is replaced under its name is still the one that was opened; one that is
+            // opened anew is not.
             if change != .replaced { received = try await iterator.next()?.readableBytes ?? 0 }
             switch change {
             case .grown:
@@ -97,16 +99,17 @@ import Testing
     @Test(arguments: [0, FileContent.chunkSize - 20, FileContent.chunkSize - 1, FileContent.chunkSize + 5])
     func aFileCannotEndItsPart(offset: Int) async throws {
         try await Folder.with { folder in
-            // Parts of the same names and lengths have the same boundary, whatever stands in the file.
+            // Parts of the same names and lengths have the same boundary, whatever stands in the
+            // file.
             let length = FileContent.chunkSize * 2
-            let path = try folder.write(Self.octets(length), to: "a.bin")
+            let path = try folder.write(Self.bytes(length), to: "a.bin")
             let multipart: Multipart = [.text("x", name: "title"), .file(path, name: "file")]
             let type = try multipart.encoded().contentType
             let boundary = try #require(type.split(separator: "=").last)
-            var octets = Self.octets(length)
+            var bytes = Self.bytes(length)
             let forged = Array("--\(boundary)\r\nContent-Disposition: form-data; name=\"role\"\r\n\r\nadmin".utf8)
-            octets.replaceSubrange(offset..<(offset + forged.count), with: forged)
-            _ = try folder.write(octets, to: "a.bin")
+            bytes.replaceSubrange(offset..<(offset + forged.count), with: forged)
+            _ = try folder.write(bytes, to: "a.bin")
             let (body, again) = try multipart.encoded()
             #expect(again == type)
             guard case .stream(let stream) = body else { throw BodyStreamError.alreadyRead }
@@ -125,7 +128,7 @@ import Testing
 
     @Test func filesAndFieldsAreReadBackAndTheLengthIsKnown() async throws {
         try await Folder.with { folder in
-            let photo = try folder.write(Self.octets(FileContent.chunkSize + 99), to: "boat \"é\".jpg")
+            let photo = try folder.write(Self.bytes(FileContent.chunkSize + 99), to: "boat \"é\".jpg")
             let empty = try folder.write([], to: "empty")
             let multipart: Multipart = [
                 .file(photo, name: "photo"), .text("At the harbour", name: "title"),
@@ -142,7 +145,7 @@ import Testing
                             name: "photo",
                             fileName: "boat %22é%22.jpg",
                             contentType: "image/jpeg",
-                            content: Self.octets(FileContent.chunkSize + 99)
+                            content: Self.bytes(FileContent.chunkSize + 99)
                         ),
                         .init(name: "title", content: Array("At the harbour".utf8)),
                         .init(name: "note", fileName: "n.md", contentType: "text/markdown", content: []),
@@ -168,8 +171,8 @@ import Testing
 
     @Test(.timeLimit(.minutes(20))) func whatIsUploadedArrivesWithItsLength() async throws {
         try await Folder.with { folder in
-            let octets = Self.octets(5 * FileContent.chunkSize + 3)
-            let path = try folder.write(octets, to: "a.png")
+            let bytes = Self.bytes(5 * FileContent.chunkSize + 3)
+            let path = try folder.write(bytes, to: "a.png")
             try await ClientFixture.run { fixture in
                 for method in [HTTPRequest.Method.put, .post] {
                     let file = Upload(
@@ -179,8 +182,8 @@ import Testing
                     )
                     let echo = try await fixture.client.fetch(file).value
                     #expect(echo.method == method.rawValue && echo.target == "/echo?album=a%20b")
-                    #expect(echo.body.sha256 == SHA256.hash(data: octets).hexadecimal)
-                    #expect(echo.field("content-length") == "\(octets.count)")
+                    #expect(echo.body.sha256 == SHA256.hash(data: bytes).hexadecimal)
+                    #expect(echo.field("content-length") == "\(bytes.count)")
                     #expect(echo.field("content-type") == "image/png")
                     #expect(echo.field("transfer-encoding") == nil)
                 }
@@ -198,11 +201,11 @@ import Testing
 
     @Test(.timeLimit(.minutes(20))) func aChangedFileIsTheRequestsErrorAndNotTheOrigins() async throws {
         try await Folder.with { folder in
-            let path = try folder.write(Self.octets(9), to: "a.png")
+            let path = try folder.write(Self.bytes(9), to: "a.png")
             try await ClientFixture.run { fixture in
                 let upload = Upload(baseURL: fixture.origin.baseURL, method: .put, task: .file(path))
                 let request = try fixture.client.request(for: upload)
-                _ = try folder.write(Self.octets(10), to: "a.png")
+                _ = try folder.write(Self.bytes(10), to: "a.png")
                 let error = await #expect(throws: ExchangeError.self) {
                     let response = try await fixture.client.respond(to: request)
                     for try await _ in response.body {}

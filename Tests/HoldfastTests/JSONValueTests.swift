@@ -4,7 +4,8 @@ import HoldfastTesting
 import Testing
 
 @Suite struct JSONValueTests {
-    /// Each row says one thing, in all the ways in which APIs write it; two rows never say the same.
+    /// Each row says one thing, in all the ways in which APIs write it; two rows never say the
+    /// same.
     private static let senses: [[JSONValue]] = [
         [0, 0.0, "0", "0.0", "-0", "0e5", false, "false", "FALSE", .unsigned(0), .number(-0.0)],
         [1, 1.0, "1", "1.0", true, "true", "True", "10e-1", .unsigned(1)],

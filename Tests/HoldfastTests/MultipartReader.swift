@@ -1,4 +1,5 @@
-/// Reads `multipart/form-data` as a server would, by nothing but RFC 2046 §5.1.1 and RFC 7578; it shares no code with what writes it.
+/// Reads `multipart/form-data` as a server would, by nothing but RFC 2046 §5.1.1 and RFC 7578; it
+/// shares no code with what writes it.
 struct MultipartReader {
     struct Part: Equatable {
         var name: String?
@@ -40,9 +41,9 @@ struct MultipartReader {
 }
 
 extension [UInt8] {
-    fileprivate func index(of octets: [UInt8], from start: Int) -> Int? {
-        guard count >= octets.count + start else { return nil }
-        return (start...(count - octets.count)).first { self[$0] == octets[0] && self[$0...].starts(with: octets) }
+    fileprivate func index(of bytes: [UInt8], from start: Int) -> Int? {
+        guard count >= bytes.count + start else { return nil }
+        return (start...(count - bytes.count)).first { self[$0] == bytes[0] && self[$0...].starts(with: bytes) }
     }
 }
 

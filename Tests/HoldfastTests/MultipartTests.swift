@@ -19,7 +19,7 @@ import Testing
         return MultipartReader.parts(of: content, contentType: type)
     }
 
-    @Test func contentIsWrittenOctetByOctetAsTheRFCSays() throws {
+    @Test func contentIsWrittenByteByByteAsTheRFCSays() throws {
         let multipart = Multipart(
             [.text("At the harbour", name: "title"), .data(Data("<>".utf8), name: "page", fileName: "a.html")],
             boundary: "B"
@@ -53,7 +53,7 @@ import Testing
         let text = String(decoding: content, as: UTF8.self)
         let line =
             "Content-Disposition: form-data; name=\"\(expected)\"; filename=\"\(expected)\"\r\nContent-Type: a/b\r\n\r\nx\r\n"
-        // Octets: a composed letter equals a decomposed one otherwise.
+        // Bytes: a composed letter equals a decomposed one otherwise.
         #expect(
             Array(
                 text.utf8.dropFirst(
@@ -115,7 +115,8 @@ import Testing
     @Test func aBoundaryThatStandsInAPartIsNotTaken() async throws {
         let first = try Self.inMemory([.text("x", name: "a")]).type
         let boundary = try #require(first.split(separator: "=").last.map(String.init))
-        // The hash of other parts: to find parts that hold their own is as hard as the hash is good.
+        // The hash of other parts: to find parts that hold their own is as hard as the hash is
+        // good.
         let given = Multipart([.text("a\r\n--\(boundary)--", name: "a")], boundary: boundary)
         await expect(.encodingFailed) { _ = try given.encoded() }
         await expect(.encodingFailed) {

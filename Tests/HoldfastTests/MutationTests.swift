@@ -4,7 +4,8 @@ import HoldfastTesting
 import NIOCore
 import Testing
 
-/// What changes something at the origin: sent once, and what it concerns is out of date afterwards, whoever still waits.
+/// What changes something at the origin: sent once, and what it concerns is out of date afterwards,
+/// whoever still waits.
 @Suite(.timeLimit(.minutes(20))) struct MutationTests {
     private struct Write: Endpoint {
         typealias Response = String

@@ -63,8 +63,8 @@ import Testing
         }
         for hidden in ["the content", "harbour", "what is sent", "css"] { #expect(!log.text.contains(hidden)) }
         #expect(log.all.first?.hasPrefix("Request sent call.number=") == true)
-        #expect(log.all.first?.contains("http.request.octets=12") == true)
-        #expect(log.all.last?.contains("http.response.octets=11") == true)
+        #expect(log.all.first?.contains("http.request.body.size=12") == true)
+        #expect(log.all.last?.contains("http.response.body.size=11") == true)
     }
 
     @Test func whatTheLoggerDoesNotTakeIsNotMade() async throws {
@@ -117,7 +117,7 @@ import Testing
             await expect(.truncated) { _ = try await fixture.client.fetch(fixture.get("/y"), .networkOnly) }
         }
         #expect(log.text.contains("✕ GET https://a.example/x") && log.text.contains("error=connect:"))
-        #expect(log.text.contains("⇤ GET https://a.example/y") && log.text.contains("http.response.octets=3"))
+        #expect(log.text.contains("⇤ GET https://a.example/y") && log.text.contains("http.response.body.size=3"))
         #expect(log.text.contains("error=connectionClosed:") && !log.text.contains("SECRET"))
     }
 

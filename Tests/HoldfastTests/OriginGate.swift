@@ -5,8 +5,9 @@ import SampleOrigin
 typealias OriginGate = Gate
 
 extension RunningOrigin {
-    /// Returns when no connection is open any more. That a cancellation closed the last one, and no timeout, is known
-    /// because the fixtures' transports have none that passes before the test's own limit: ``HTTPClientTransport/Configuration/patient``.
+    /// Returns when no connection is open any more. That a cancellation closed the last one, and no
+    /// timeout, is known because the fixtures' transports have none that passes before the test's
+    /// own limit: ``HTTPClientTransport/Configuration/patient``.
     func waitUntilCancelled() async { await waitForOpenConnections(atMost: 0) }
 }
 

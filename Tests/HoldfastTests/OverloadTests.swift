@@ -3,7 +3,8 @@ import Testing
 
 @testable import Holdfast
 
-/// Requests that this process had no place or no connection for: nothing was sent, and nothing is said of the origin.
+/// Requests that this process had no place or no connection for: nothing was sent, and nothing is
+/// said of the origin.
 @Suite(.timeLimit(.minutes(20))) struct OverloadTests {
     private static let target = "https://a.example/thing"
     private let endpoint = PathEndpoint(baseURL: "https://a.example", path: "/thing")
@@ -115,7 +116,8 @@ import Testing
             #expect(stale.value == "stored" && stale.isStale && stale.outcome.detail == .overloaded)
         }
         await expect(.overloaded) { _ = try await fixture.client.fetch(endpoint, .networkOnly) }
-        // As RFC 9111 has it: a stale response without permission is for an origin that cannot be reached.
+        // As RFC 9111 has it: a stale response without permission is for an origin that cannot be
+        // reached.
         await expect(.overloaded) { _ = try await fixture.client.fetch(endpoint, .standard) }
         let throwing = await fixture.client.startWith(endpoint).collected()
         #expect(throwing.emissions.map(\.value) == ["stored"] && throwing.failure == .overloaded)

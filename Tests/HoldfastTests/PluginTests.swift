@@ -31,7 +31,8 @@ import Testing
         func willSend(_ request: SentRequest, for call: CallInfo) { events.append("\(call.number)") }
     }
 
-    /// A plugin that only looks on keeps no call from being looked for in memory first, which prepares it once more.
+    /// A plugin that only looks on keeps no call from being looked for in memory first, which
+    /// prepares it once more.
     @Test func callsAreNumberedWithoutGaps() async throws {
         try await ScriptedFixture.run(configuration(Numbers(events: events))) { fixture in
             for path in ["/1", "/2", "/3"] {
@@ -216,7 +217,7 @@ import Testing
                 for call: CallInfo
             ) {
                 ended.append(
-                    "\(content.ending) \(content.octets) \(String(decoding: content.beginning, as: UTF8.self))"
+                    "\(content.ending) \(content.bytes) \(String(decoding: content.beginning, as: UTF8.self))"
                 )
             }
         }

@@ -10,11 +10,12 @@ final class RangeOrigin: Transport {
     struct State {
         var content: [UInt8]
         var fields: HTTPFields
-        /// Octets of each answer before it breaks off, one answer after the other; then all are whole.
+        /// Bytes of each answer before it breaks off, one answer after the other; then all are
+        /// whole.
         var cuts: [Int] = []
         /// What is answered in place of the content, one answer after the other.
         var instead: [HTTPResponse] = []
-        /// Octets of a part at most.
+        /// Bytes of a part at most.
         var longestPart = Int.max
         var requests: [HTTPRequest] = []
         /// Waits at the cut in place of breaking off.

@@ -6,9 +6,11 @@ import Testing
 
 @testable import Holdfast
 
-/// Where what is stored on disk is read and decoded: where the call is made, unless that keeps somebody waiting.
+/// Where what is stored on disk is read and decoded: where the call is made, unless that keeps
+/// somebody waiting.
 @Suite(.timeLimit(.minutes(20))) struct ReadingHereTests {
-    /// Notes whether it decodes on the executor that its task had, or on one that the library gave it.
+    /// Notes whether it decodes on the executor that its task had, or on one that the library gave
+    /// it.
     private final class NotingDecoder: ResponseDecoder {
         private let notes = Mutex<[Bool]>([])
         var areHere: [Bool] { notes.withLock { $0 } }
@@ -67,8 +69,8 @@ import Testing
         }
     }
 
-    /// Reads until one of the reads is made here: on a busy machine one may look as if it had waited
-    /// for a disk, and none is made here for a hundred times as long.
+    /// Reads until one of the reads is made here: on a busy machine one may look as if it had
+    /// waited for a disk, and none is made here for a hundred times as long.
     private func untilHere(_ decoder: NotingDecoder, _ read: () async throws -> Void) async throws {
         let limit = ContinuousClock.now + .seconds(60)
         repeat {

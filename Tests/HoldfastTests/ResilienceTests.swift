@@ -23,13 +23,13 @@ import Testing
         }
     }
 
-    /// Flips these octets wherever they stand in the store's files.
-    private func damage(_ octets: Data, in folder: String) throws -> Int {
+    /// Flips these bytes wherever they stand in the store's files.
+    private func damage(_ bytes: Data, in folder: String) throws -> Int {
         var count = 0
         for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
             let url = URL(filePath: folder).appending(path: name)
             var data = try Data(contentsOf: url)
-            while let range = data.range(of: octets) {
+            while let range = data.range(of: bytes) {
                 data[range.lowerBound] ^= 0xFF
                 count += 1
             }

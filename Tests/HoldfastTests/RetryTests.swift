@@ -16,7 +16,8 @@ import Testing
         return configuration
     }
 
-    /// Moves the clock each time that somebody sleeps on it, `count` times, by as long as any wait may be.
+    /// Moves the clock each time that somebody sleeps on it, `count` times, by as long as any wait
+    /// may be.
     private func wake(_ clock: ManualDurationClock, _ count: Int) async {
         for _ in 1...count {
             // The engine's own limit sleeps all the while.

@@ -60,15 +60,15 @@ import Testing
         #expect(try await task.value == "200 late")
     }
 
-    @Test(arguments: [0, 1, 3, 4]) func aReplyBreaksOffAfterSoManyOctets(_ octets: Int) async throws {
-        transport.script(url, .ok("1234").truncated(after: octets))
+    @Test(arguments: [0, 1, 3, 4]) func aReplyBreaksOffAfterSoManyBytes(_ bytes: Int) async throws {
+        transport.script(url, .ok("1234").truncated(after: bytes))
         let head = HTTPRequest(method: .get, scheme: "https", authority: "a.example", path: "/x")
         let response = try await transport.send(TransportRequest(head: head))
         var received = ""
         await #expect(throws: TransportError.self) {
             for try await chunk in response.body { received += String(buffer: chunk) }
         }
-        #expect(received == "1234".prefix(octets))
+        #expect(received == "1234".prefix(bytes))
     }
 
     @Test func whatIsNotScriptedSaysWhatIs() async throws {

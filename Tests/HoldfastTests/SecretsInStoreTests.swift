@@ -6,7 +6,8 @@ import Testing
 
 /// What a caller names as a secret is nowhere in a store's files.
 @Suite struct SecretsInStoreTests {
-    /// Answers all requests alike, with all that makes a store keep more of a request than it does without.
+    /// Answers all requests alike, with all that makes a store keep more of a request than it does
+    /// without.
     private struct Origin: Transport {
         func send(_ request: TransportRequest) async throws -> TransportResponse {
             let fields: HTTPFields = [
@@ -20,7 +21,7 @@ import Testing
         }
     }
 
-    private static func octets(of folder: String) throws -> [Data] {
+    private static func bytes(of folder: String) throws -> [Data] {
         let names = try FileManager.default.subpathsOfDirectory(atPath: folder)
         return names.compactMap { FileManager.default.contents(atPath: folder + "/" + $0) }
     }
@@ -73,7 +74,7 @@ import Testing
         }
         await engine.shutDown()
         try await manager.close()
-        let files = try Self.octets(of: folder)
+        let files = try Self.bytes(of: folder)
         #expect(files.contains { $0.range(of: Data("/visible-path".utf8)) != nil }, "seed \(seed): nothing is stored")
         for file in files { #expect(file.range(of: Data(secret.utf8)) == nil, "seed \(seed)") }
     }

@@ -151,7 +151,8 @@ import Testing
         }
     }
 
-    /// What a plugin waits for is no response to this request. Mutant: the error named as one of the response.
+    /// What a plugin waits for is no response to this request. Mutant: the error named as one of
+    /// the response.
     @Test func whatFailsBeforeARequestIsMadeIsNoBrokenResponse() async throws {
         struct Failing: PreparingPlugin {
             func prepare(_ request: inout CacheRequest, for call: CallInfo) throws {

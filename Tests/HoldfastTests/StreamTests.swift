@@ -107,7 +107,8 @@ import Testing
             fixture.script("/x", .fresh("1"), .fresh("2"), .fresh("2"))
             let call = fixture.client.call(fixture.get("/x")).with { $0.staleValues = .skipped }
             _ = try await call.fetch()
-            // The second time the same comes again, and is no repetition of anything that was emitted.
+            // The second time the same comes again, and is no repetition of anything that was
+            // emitted.
             for _ in 0..<2 {
                 fixture.clock.advance(by: .seconds(61))
                 let emissions = await call.request().collected().emissions

@@ -289,7 +289,8 @@ import Testing
             #expect(events.all.suffix(2) == ["originUnreachable", "process 200"])
             let count = try await call.map { $0.count }.fetch().value
             #expect(count == 1)
-            // What fails a validation, or does not decode, is no value; the failure behind it is not lost.
+            // What fails a validation, or does not decode, is no value; the failure behind it is
+            // not lost.
             struct Refused: Error {}
             await expect(.dataFormat) { _ = try await call.validate { _ in throw Refused() }.fetch() }
             await expect(.status) { _ = try await call.accepting([201]).fetch() }

@@ -126,7 +126,8 @@ import Testing
         }
     }
 
-    // Reading is no change, by whatever method: a query whose answer is not stored leaves the stored ones alone.
+    // Reading is no change, by whatever method: a query whose answer is not stored leaves the
+    // stored ones alone.
     @Test(arguments: [GraphQLOperation.Form.document, .persisted])
     func aReadByPostMakesNothingOutOfDate(_ form: GraphQLOperation.Form) async throws {
         struct Query: Endpoint {

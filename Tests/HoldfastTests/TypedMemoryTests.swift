@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func aTypeThatDoesNotDecodeLeavesTheOctetsAndTheOtherTypesAlone() async throws {
+    @Test func aTypeThatDoesNotDecodeLeavesTheBytesAndTheOtherTypesAlone() async throws {
         let decoder = CountingDecoder()
         try await ClientFixture.run(.init(decoder: decoder)) { fixture in
             let first = try await fixture.client.fetch(fixture.feed)

@@ -91,7 +91,7 @@ import Testing
             }
             for encoder in Self.encoders {
                 let query = try encoder.query(Parameters(given.mapValues { .string($0) }))
-                // Octets, not characters: Swift takes composed and decomposed letters for equal.
+                // Bytes, not characters: Swift takes composed and decomposed letters for equal.
                 let read = Self.pairs(query, plusIsSpace: encoder.spaces == .plus)
                 let expected = given.map { [Array($0.key.utf8), Array($0.value.utf8)] }
                     .sorted { $0[0].lexicographicallyPrecedes($1[0]) }
@@ -128,22 +128,22 @@ import Testing
             ? []
             : query.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map { pair in
                 pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false).map { text in
-                    var octets: [UInt8] = []
+                    var bytes: [UInt8] = []
                     var rest = text[...]
-                    while let octet = rest.popFirst() {
-                        if octet == UInt8(ascii: "%") {
-                            octets.append(UInt8(String(Substring(rest.prefix(2))), radix: 16) ?? 0)
+                    while let byte = rest.popFirst() {
+                        if byte == UInt8(ascii: "%") {
+                            bytes.append(UInt8(String(Substring(rest.prefix(2))), radix: 16) ?? 0)
                             rest = rest.dropFirst(2)
                         } else {
-                            octets.append(plusIsSpace && octet == UInt8(ascii: "+") ? 0x20 : octet)
+                            bytes.append(plusIsSpace && byte == UInt8(ascii: "+") ? 0x20 : byte)
                         }
                     }
-                    return octets
+                    return bytes
                 }
             }
     }
 
-    private static func isLetterOrDigit(_ octet: UInt8) -> Bool {
-        (octet | 0x20) &- 0x61 < 26 || octet &- 0x30 < 10
+    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10
     }
 }

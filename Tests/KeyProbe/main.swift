@@ -1,7 +1,8 @@
 import Holdfast
 import HoldfastTesting
 
-// Prints the cache key of one request with many parameters, given in an order that differs from process to process: a test runs it several times and compares.
+// Prints the cache key of one request with many parameters, given in an order that differs from
+// process to process: a test runs it several times and compares.
 
 struct Probe: Endpoint {
     let baseURL = "https://a.example/v1"

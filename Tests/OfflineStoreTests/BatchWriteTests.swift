@@ -28,7 +28,7 @@ import Testing
         case none
         /// More than one transaction takes.
         case many
-        /// Of more octets than one transaction takes; one of them goes by itself.
+        /// Of more bytes than one transaction takes; one of them goes by itself.
         case large
 
         var values: [String: String] {

@@ -4,7 +4,7 @@ import NIOCore
 import OfflineStore
 import Testing
 
-/// Parts of stored bodies; a chunk has 65,536 octets.
+/// Parts of stored bodies; a chunk has 65,536 bytes.
 @Suite struct BodyRangeTests {
     static let chunk: Int64 = 65_536
 
@@ -14,13 +14,13 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func octets(of response: StoredResponse, _ range: Range<Int64>?, in store: CacheManager) async throws
+    private func bytes(of response: StoredResponse, _ range: Range<Int64>?, in store: CacheManager) async throws
         -> ByteBuffer?
     {
         guard let stream = try await store.responses.openBody(of: response, range: range) else { return nil }
-        let octets = try await stream.collect(upTo: 1 << 30)
-        #expect(stream.length == Int64(octets.readableBytes))
-        return octets
+        let bytes = try await stream.collect(upTo: 1 << 30)
+        #expect(stream.length == Int64(bytes.readableBytes))
+        return bytes
     }
 
     @Test(arguments: [1, 1000, chunk - 1, chunk, chunk + 1, 3 * chunk, 3 * chunk + 17, 80 * chunk + 5])
@@ -32,11 +32,11 @@ import Testing
         let places = Set(edges.filter { (0...length).contains($0) }).sorted()
         for lower in places {
             for upper in places where upper >= lower {
-                let part = try await octets(of: response, lower..<upper, in: store)
+                let part = try await bytes(of: response, lower..<upper, in: store)
                 #expect(part == body.getSlice(at: Int(lower), length: Int(upper - lower)), "\(lower)..<\(upper)")
             }
         }
-        #expect(try await octets(of: response, nil, in: store) == body)
+        #expect(try await bytes(of: response, nil, in: store) == body)
         try await store.close()
     }
 
@@ -46,11 +46,12 @@ import Testing
         for range in [Int64(0)..<6, 5..<6, -1..<2, 7..<9, 6..<6] {
             #expect(try await store.responses.openBody(of: response, range: range) == nil, "\(range)")
         }
-        #expect(try await octets(of: response, 5..<5, in: store) == ByteBuffer())
+        #expect(try await bytes(of: response, 5..<5, in: store) == ByteBuffer())
         try await store.close()
     }
 
-    /// What is not read cannot be in the way; what is read first is known when the stream is there; what comes later throws.
+    /// What is not read cannot be in the way; what is read first is known when the stream is there;
+    /// what comes later throws.
     @Test func damageMattersOnlyWhereItIsRead() async throws {
         var store = try await openStore(folder.store, clock: clock)
         let body = pattern(Int(4 * Self.chunk))
@@ -61,9 +62,9 @@ import Testing
         // Without memory, where a body of four chunks would be read as a whole.
         store = try await openStore(folder.store, clock: clock) { $0.memoryBudget = 0 }
         let response = try #require(try await store.responses.lookup(try cacheKey("/x")).first)
-        let after = try await octets(of: response, 2 * Self.chunk..<4 * Self.chunk, in: store)
+        let after = try await bytes(of: response, 2 * Self.chunk..<4 * Self.chunk, in: store)
         #expect(after == body.getSlice(at: Int(2 * Self.chunk), length: Int(2 * Self.chunk)))
-        #expect(try await octets(of: response, 0..<Self.chunk, in: store)?.readableBytes == Int(Self.chunk))
+        #expect(try await bytes(of: response, 0..<Self.chunk, in: store)?.readableBytes == Int(Self.chunk))
         #expect(try await store.responses.openBody(of: response, range: Self.chunk + 9..<Self.chunk + 10) == nil)
         #expect(try await store.responses.openBody(of: response, range: 2 * Self.chunk - 1..<4 * Self.chunk) == nil)
         #expect(try await store.statistics().damagedReads == 2)
@@ -84,8 +85,8 @@ import Testing
             )
             try await store.removeAll()
             try await store.settle()
-            let octets = try await part.collect(upTo: 1 << 20)
-            #expect(octets == body.getSlice(at: Int(Self.chunk) + 1, length: Int(3 * Self.chunk) - 1))
+            let bytes = try await part.collect(upTo: 1 << 20)
+            #expect(bytes == body.getSlice(at: Int(Self.chunk) + 1, length: Int(3 * Self.chunk) - 1))
         }
         try await store.settle()
         #expect(try await store.statistics().unreferencedBodies == 0)

@@ -28,7 +28,8 @@ import Testing
             for index in 0..<count {
                 if index >= 16 { try await group.next() }
                 group.addTask {
-                    // More bodies at once than there is room for are not stored; that is all that happens.
+                    // More bodies at once than there is room for are not stored; that is all that
+                    // happens.
                     let code = await code {
                         try await store.store(draft(try cacheKey("/\(index)"), at: clock.now()), [body])
                     }
@@ -61,7 +62,8 @@ import Testing
         try await store.close()
     }
 
-    /// In memory a use is noted once for many. What is used all the time stays also where much is evicted before it is used again.
+    /// In memory a use is noted once for many. What is used all the time stays also where much is
+    /// evicted before it is used again.
     @Test func whatIsUsedAllTheTimeOutlivesSeveralEvictionsInARow() async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 8 << 20)
         var used: [String] = []
@@ -146,7 +148,8 @@ import Testing
         try await smaller.close()
     }
 
-    /// Entries that are pinned are not evicted: what comes is refused before the folder outgrows its budget.
+    /// Entries that are pinned are not evicted: what comes is refused before the folder outgrows
+    /// its budget.
     @Test func whatIsPinnedFillsTheBudgetAndNoMore() async throws {
         let budget: Int64 = 4 << 20
         let store = try await openStore(folder.store, clock: clock, budget: budget)
@@ -169,7 +172,8 @@ import Testing
         #expect(folderSize <= budget)
         // What brings nothing is never refused.
         try await store.responses.invalidate(.all, keepingForOffline: true, at: clock.now())
-        // So many that the store is below its high-water mark with the large one: it would go at once otherwise.
+        // So many that the store is below its high-water mark with the large one: it would go at
+        // once otherwise.
         for index in 0..<20 {
             let entry = try #require(try await store.entry(forObjectKey: "\(index)"))
             #expect(try await store.setPinned(false, entry))
@@ -180,7 +184,8 @@ import Testing
         try await store.close()
     }
 
-    /// Bodies that are replaced while slow readers hold them cannot be removed: they do not empty the store.
+    /// Bodies that are replaced while slow readers hold them cannot be removed: they do not empty
+    /// the store.
     @Test func whatReadersHoldDoesNotPushEverythingElseOut() async throws {
         let budget: Int64 = 8 << 20
         let store = try await openStore(folder.store, clock: clock, budget: budget)
@@ -255,8 +260,8 @@ import Testing
                 case ..<80:
                     if held.isEmpty { return }
                     let (body, length) = held.removeFirst()
-                    let octets = try await body.collect(upTo: 1 << 20)
-                    #expect(octets == pattern(length, seed: UInt64(length)), "\(length)")
+                    let bytes = try await body.collect(upTo: 1 << 20)
+                    #expect(bytes == pattern(length, seed: UInt64(length)), "\(length)")
                 case ..<86:
                     guard let entry = try await store.entry(forObjectKey: name) else { return }
                     if entry.bodyLength < 100_000 { _ = try await store.setPinned(choice < 83, entry) }

@@ -6,8 +6,8 @@ import OfflineStore
 import Synchronization
 import Testing
 
-/// A clock that is set forwards and back by years: nothing has a negative age, nothing is lost, what was used last is kept, and
-/// nothing is live for as long as the clock was wrong.
+/// A clock that is set forwards and back by years: nothing has a negative age, nothing is lost,
+/// what was used last is kept, and nothing is live for as long as the clock was wrong.
 @Suite struct ClockJumpTests {
     static let year = Duration.seconds(365 * 86_400)
 
@@ -90,7 +90,8 @@ import Testing
         try await store.close()
     }
 
-    /// A clock that is somewhere else each time it is read, as a virtual machine's may be that is moved about.
+    /// A clock that is somewhere else each time it is read, as a virtual machine's may be that is
+    /// moved about.
     private final class WildClock: WallClock {
         private let random = Mutex(SeededGenerator(seed: 1))
 

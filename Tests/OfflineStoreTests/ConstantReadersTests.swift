@@ -7,7 +7,8 @@ import Testing
 
 @testable import OfflineStore
 
-/// SQLite uses its log anew only in a moment in which nobody reads from it; with readers that never pause there is none by chance.
+/// SQLite uses its log anew only in a moment in which nobody reads from it; with readers that never
+/// pause there is none by chance.
 @Suite struct ConstantReadersTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
@@ -35,7 +36,8 @@ import Testing
                             _ = try await reader.responses.openBody(of: response)?.collect(upTo: length)
                         }
                         observed.largest.max(fileSize(log), ordering: .relaxed)
-                        // Few threads serve all tasks: this lets the writers have them, and other readers go on meanwhile.
+                        // Few threads serve all tasks: this lets the writers have them, and other
+                        // readers go on meanwhile.
                         await Task.yield()
                     }
                 }
@@ -67,7 +69,8 @@ import Testing
             try await readers.waitForAll()
         }
         let largest = observed.largest.load(ordering: .relaxed)
-        // Where a reader of another program is stopped by the machine for longer than the writer waits, some are not stored.
+        // Where a reader of another program is stopped by the machine for longer than the writer
+        // waits, some are not stored.
         #expect(largest > 0 && largest <= limits.heldLog, "\(largest)")
         #expect(observed.reads.load(ordering: .relaxed) > 100)
         if largest <= limits.log { #expect(try await store.statistics().responses == min(count, 1000)) }
@@ -84,7 +87,8 @@ private final class Observed: Sendable {
     let reads = Atomic(0)
 }
 
-/// Two connections of another program that hand over to each other: each reads for a moment, and there is never one without a reader.
+/// Two connections of another program that hand over to each other: each reads for a moment, and
+/// there is never one without a reader.
 private final class Relay {
     private var connections: [OpaquePointer?] = []
     private var next = 0

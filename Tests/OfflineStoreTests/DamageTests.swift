@@ -26,7 +26,7 @@ private final class Writing: Sendable {
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test func aFlippedOctetInABodyIsAMissAndCounted() async throws {
+    @Test func aFlippedByteInABodyIsAMissAndCounted() async throws {
         var store = try await openStore(folder.store, clock: clock)
         let key = try cacheKey("/x")
         try await store.store(draft(key, at: clock.now()), "the body")

@@ -5,10 +5,11 @@ import NIOCore
 import OfflineStore
 import Testing
 
-/// Texts that look alike and differ in their bytes are two keys, two tags and two principals, through
-/// every public door of the store.
+/// Texts that look alike and differ in their bytes are two keys, two tags and two principals,
+/// through every public door of the store.
 @Suite struct EqualLookingTextTests {
-    /// Equal to Swift, and not to UTF-8: composed and decomposed, reordered marks, singletons, Hangul.
+    /// Equal to Swift, and not to UTF-8: composed and decomposed, reordered marks, singletons,
+    /// Hangul.
     static let pairs: [(String, String)] = [
         ("\u{e9}", "e\u{301}"), ("\u{1e9b}\u{323}", "\u{17f}\u{323}\u{307}"), ("\u{2126}", "\u{3a9}"),
         ("\u{212b}", "\u{c5}"), ("\u{ac00}", "\u{1100}\u{1161}"), ("a\u{323}\u{307}", "a\u{307}\u{323}"),

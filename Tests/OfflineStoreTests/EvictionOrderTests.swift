@@ -11,7 +11,8 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// An expired copy that may be used offline, an object, then many that may not be used without the origin.
+    /// An expired copy that may be used offline, an object, then many that may not be used without
+    /// the origin.
     private func fill(_ order: CacheManager.EvictionOrder, _ quotas: [CacheManager.Quota] = []) async throws
         -> CacheManager
     {
@@ -95,7 +96,7 @@ import Testing
                     size: Int64(id % 7) * 100
                 )
             }
-            var candidates = EvictionCandidates(octets: 500_000)
+            var candidates = EvictionCandidates(bytes: 500_000)
             for candidate in all { candidates.add(candidate) }
             var sum: Int64 = 0
             let expected = all.sorted { $0.rank < $1.rank }.prefix { candidate in

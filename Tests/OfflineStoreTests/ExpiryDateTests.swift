@@ -10,7 +10,8 @@ import Testing
         #expect(Timestamp(date).date == date)
     }
 
-    /// Seconds, because a description of such dates, which a failing test would print, traps itself.
+    /// Seconds, because a description of such dates, which a failing test would print, traps
+    /// itself.
     @Test(arguments: [
         (64_092_211_200, Timestamp(seconds: 64_092_211_200)), (Double.infinity, .distantFuture),
         (-Double.infinity, .distantPast), (1e300, .distantFuture), (Double.nan, .distantPast),

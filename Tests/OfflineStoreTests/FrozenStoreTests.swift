@@ -33,8 +33,8 @@ import Testing
         #expect(try await store.statistics().setAside.isEmpty)
         #expect(try await store.text(of: try cacheKey("/plain")) == "from schema \(version)")
         let large = try #require(try await store.responses.lookup(try cacheKey("/large")).first)
-        let octets = ByteBuffer(bytes: (0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 / 256) })
-        #expect(try await store.responses.openBody(of: large)?.collect(upTo: 70_000) == octets)
+        let bytes = ByteBuffer(bytes: (0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 / 256) })
+        #expect(try await store.responses.openBody(of: large)?.collect(upTo: 70_000) == bytes)
         // Why was not stored then, so it answers offline as it did.
         #expect(try await store.responses.lookup(try cacheKey("/marked")).map(\.head.invalidation) == [.unspecified])
         #expect(try await store.object([String].self, forKey: "names") == ["a", "b"])

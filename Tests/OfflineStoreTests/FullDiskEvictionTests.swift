@@ -76,7 +76,8 @@ import Testing
             try await store.close()
         }
 
-        /// Others fill the disk while the store is open: hits go on, and new ones take the place of old ones.
+        /// Others fill the disk while the store is open: hits go on, and new ones take the place of
+        /// old ones.
         @Test func storesWhatComesWhileOthersFillTheDisk() async throws {
             let disk = try #require(SmallDisk(in: folder.path))
             let store = try await openStore(disk.path + "/store", clock: clock, budget: 64 << 20) {
@@ -165,7 +166,8 @@ import Testing
             try await store.close()
         }
 
-        /// One that needs more than a quarter of what is stored takes nothing with it: it is not stored, as before.
+        /// One that needs more than a quarter of what is stored takes nothing with it: it is not
+        /// stored, as before.
         @Test func whatIsTooLargeForTheDiskEvictsNothing() async throws {
             let disk = try #require(SmallDisk(in: folder.path))
             let store = try await openStore(disk.path + "/store", clock: clock, budget: 64 << 20)

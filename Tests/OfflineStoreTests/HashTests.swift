@@ -2,7 +2,7 @@ import OfflineStore
 import Testing
 
 @Suite struct XXHash64Vectors {
-    /// The specification's sanity buffer: octets of a multiplicative generator.
+    /// The specification's sanity buffer: bytes of a multiplicative generator.
     private static let buffer: [UInt8] = {
         var generator: UInt64 = 2_654_435_761
         return (0..<222).map { _ in
@@ -36,12 +36,12 @@ import Testing
     }
 
     @Test func everyFlippedBitChangesTheHash() {
-        var octets = [UInt8](repeating: 0x5a, count: 97)
-        let whole = XXHash64.hash(octets)
-        for bit in 0..<octets.count * 8 {
-            octets[bit / 8] ^= 1 << (bit % 8)
-            #expect(XXHash64.hash(octets) != whole)
-            octets[bit / 8] ^= 1 << (bit % 8)
+        var bytes = [UInt8](repeating: 0x5a, count: 97)
+        let whole = XXHash64.hash(bytes)
+        for bit in 0..<bytes.count * 8 {
+            bytes[bit / 8] ^= 1 << (bit % 8)
+            #expect(XXHash64.hash(bytes) != whole)
+            bytes[bit / 8] ^= 1 << (bit % 8)
         }
     }
 }
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func secretsHaveSixteenOctets() {
+    @Test func secretsHaveSixteenBytes() {
         #expect(SipHash(secret: [1, 2, 3]) == nil)
     }
 

@@ -193,8 +193,8 @@ import Testing
         try await store.setObject("other", forKey: "m")
         try await store.removeObject(forKey: "n")
         try await store.close()
-        let octets = try readFile(folder.store + "/0001.sqlite") + readFile(folder.store + "/0001.sqlite-wal")
-        #expect(!String(decoding: octets, as: UTF8.self).contains("a-secret-nobody-may-find"))
+        let bytes = try readFile(folder.store + "/0001.sqlite") + readFile(folder.store + "/0001.sqlite-wal")
+        #expect(!String(decoding: bytes, as: UTF8.self).contains("a-secret-nobody-may-find"))
     }
 }
 

@@ -16,7 +16,8 @@ import Testing
 
 /// Many tasks on one store, compared with what they know of each other's finished work.
 @Suite struct MemoryModelTests {
-    /// Nobody sees a value older than one that was seen or acknowledged before, nor a removed one, nor an invalidated one as valid.
+    /// Nobody sees a value older than one that was seen or acknowledged before, nor a removed one,
+    /// nor an invalidated one as valid.
     @Test(arguments: Model.seeds, [false, true])
     func nothingOlderThanWhatIsKnownIsSeen(seed: UInt64, isLossy: Bool) async throws {
         let model = try Model(seed: seed, isLossy: isLossy)
@@ -29,8 +30,9 @@ import Testing
 
 /// A store, what is known of it, and what was found to be wrong.
 ///
-/// A slot holds ever larger numbers, written by one task; everybody reads. So what a reader may see is known without ordering all
-/// operations: no number smaller than the largest that was seen or acknowledged before it began to read.
+/// A slot holds ever larger numbers, written by one task; everybody reads. So what a reader may see
+/// is known without ordering all operations: no number smaller than the largest that was seen or
+/// acknowledged before it began to read.
 private final class Model: Sendable {
     /// A few in the suite; with `HOLDFAST_MODEL_SEEDS=100-200` others.
     static var seeds: [UInt64] {
@@ -163,7 +165,8 @@ private final class Model: Sendable {
             let store = try await openStore(folder.store, clock: clock, budget: isLossy ? 4 << 20 : 64 << 20) {
                 $0.memoryBudget = [192 << 10, 0, 1 << 20][(round + Int(self.seed)) % 3]
             }
-            // They yield, or those on the few threads there are would come to their ends before others begin.
+            // They yield, or those on the few threads there are would come to their ends before
+            // others begin.
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for task in 0..<Self.tasks {
                     let seed = seed &* 1000 &+ UInt64(round * 20 + task)
@@ -207,7 +210,8 @@ private final class Model: Sendable {
         }
         let freshens = slot.kind == .fenced && Int.random(in: 0..<3, using: &generator) == 0
         let removals = removalsWhileQuiet
-        // Read before the number is handed out: whatever is invalidated once it was is after this fence.
+        // Read before the number is handed out: whatever is invalidated once it was is after this
+        // fence.
         let fence = store.responses.invalidationSequence
         let number = slot.known.withLock { known in
             known.issued += 1

@@ -111,7 +111,8 @@ import Testing
         try await store.close()
     }
 
-    /// What is read once from the disk is not worth what is there already; what is read twice may be.
+    /// What is read once from the disk is not worth what is there already; what is read twice may
+    /// be.
     @Test func readingManyThingsOncePushesOutNothing() async throws {
         var store = try await openStore(folder.store, clock: clock)
         let keys = try (0..<300).map { try cacheKey("/\($0)") }
@@ -147,7 +148,8 @@ import Testing
         try await store.close()
     }
 
-    /// A read that began before a change, and ends after it, does not bring the old value back into memory.
+    /// A read that began before a change, and ends after it, does not bring the old value back into
+    /// memory.
     @Test func readersBesideWritersNeverSeeWhatWasReplaced() async throws {
         let store = try await openStore(folder.store, clock: clock) { $0.memoryBudget = 1 << 20 }
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -30,8 +30,8 @@ import Testing
     @Test func jsonHasSortedKeys() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await store.setObject(feed, forKey: "feed")
-        let octets = try #require(try await store.objectData(forKey: "feed")).value
-        #expect(String(decoding: octets, as: UTF8.self) == #"{"likes":{"a":2,"m":3,"z":1},"title":"ä / b"}"#)
+        let bytes = try #require(try await store.objectData(forKey: "feed")).value
+        #expect(String(decoding: bytes, as: UTF8.self) == #"{"likes":{"a":2,"m":3,"z":1},"title":"ä / b"}"#)
         try await store.close()
     }
 
@@ -84,7 +84,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func aChangedTypeIsAMissAndKeepsTheOctets() async throws {
+    @Test func aChangedTypeIsAMissAndKeepsTheBytes() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await store.setObject(feed, forKey: "feed")
         #expect(try await store.object(Other.self, forKey: "feed") == nil)
@@ -105,7 +105,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func keysHaveALengthAndAreComparedByOctets() async throws {
+    @Test func keysHaveALengthAndAreComparedByBytes() async throws {
         let store = try await openStore(folder.store, clock: clock)
         #expect(await code { try await store.setObject(1, forKey: "") } == .invalidKey)
         #expect(await code { try await store.setObject(1, forKey: String(repeating: "k", count: 4097)) } == .invalidKey)
@@ -141,8 +141,8 @@ import Testing
         struct Shouting: ObjectCoder {
             var contentType: String { "text/shout" }
             func encode<Value: Encodable>(_ value: Value) throws -> [UInt8] { Array("\(value)!".utf8) }
-            func decode<Value: Decodable>(_ type: Value.Type, from octets: [UInt8]) throws -> Value {
-                guard let value = String(decoding: octets.dropLast(), as: UTF8.self) as? Value else {
+            func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
+                guard let value = String(decoding: bytes.dropLast(), as: UTF8.self) as? Value else {
                     throw TestFailure("no text")
                 }
                 return value

@@ -13,7 +13,8 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// A task whose value is committed need not have gone on yet; what another one stored after it counts all the same.
+    /// A task whose value is committed need not have gone on yet; what another one stored after it
+    /// counts all the same.
     @Test(arguments: [100, 200_000])
     func aValueHidesNoneThatWasStoredAfterIt(_ length: Int) async throws {
         let store = try await openStore(folder.store, clock: clock) { $0.maximumResidentBody = 100_000 }
@@ -126,7 +127,8 @@ import Testing
         try await store.close()
     }
 
-    /// While somebody reads an older snapshot, whose rows are not marked yet, what was swept is compared with all the same.
+    /// While somebody reads an older snapshot, whose rows are not marked yet, what was swept is
+    /// compared with all the same.
     @Test func aSweepThatEndsDuringAReadTakesNoInvalidationFromIt() async throws {
         let store = try await openStore(folder.store, clock: clock) { $0.checkpointThreshold = 256 << 10 }
         let (core, now) = (store.core, clock.now())
@@ -158,7 +160,8 @@ import Testing
         sweeping.open()
         let path = database.path
         await reached { try queryInteger(path, "SELECT count(*) FROM tag_invalidation") == 0 }
-        // Time enough to say that nothing is pending any more, if it is not known that somebody reads.
+        // Time enough to say that nothing is pending any more, if it is not known that somebody
+        // reads.
         for _ in 0..<5_000 where database.state.mayHavePending.load(ordering: .acquiring) { await Task.yield() }
         reading.open()
         #expect(try await found == [true, true])

@@ -266,8 +266,8 @@ import Testing
         try runSQL(path, "UPDATE store SET sequence = \(sequence); \(effect)")
     }
 
-    private func hex(_ octets: [UInt8]) -> String {
-        octets.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    private func hex(_ bytes: [UInt8]) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
     @Test(arguments: Purge.allCases)
@@ -418,7 +418,8 @@ import Testing
         try await store.close()
     }
 
-    /// Two rounds: the second invalidation comes when the sweep for the first has passed some entries.
+    /// Two rounds: the second invalidation comes when the sweep for the first has passed some
+    /// entries.
     @Test func anInvalidationDuringTheSweepHasARoundOfItsOwn() async throws {
         let store = try await openStore(folder.store, clock: clock)
         for index in 0..<40 {

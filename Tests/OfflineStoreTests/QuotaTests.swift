@@ -21,7 +21,7 @@ import Testing
         CacheKey(partition: .shared, method: .get, target: try TargetURI(uri))
     }
 
-    private func octets(ofTag name: String) throws -> Int64 {
+    private func bytes(ofTag name: String) throws -> Int64 {
         try queryInteger(path, "SELECT coalesce(max(octets), 0) FROM tag WHERE CAST(name AS TEXT) = '\(name)'")
     }
 
@@ -38,8 +38,8 @@ import Testing
             _ = try await store.responses.lookup(try cacheKey("/3"))
         }
         try await store.settle()
-        let octets = try octets(ofTag: "thumbnails")
-        #expect(octets <= 500_000 && octets > 400_000, "\(octets)")
+        let bytes = try bytes(ofTag: "thumbnails")
+        #expect(bytes <= 500_000 && bytes > 400_000, "\(bytes)")
         #expect(try await isStored("/149", in: store))
         #expect(try await isStored("/3", in: store))
         #expect(try await isStored("/4", in: store) == false)
@@ -50,7 +50,8 @@ import Testing
         try await store.close()
     }
 
-    /// More carriers than one step looks at: the oldest numbers are in use, and those in the middle go.
+    /// More carriers than one step looks at: the oldest numbers are in use, and those in the middle
+    /// go.
     @Test func recencyCountsAndNotTheOrderOfStoring() async throws {
         let store = try await open([.tag("t", bytes: 2_600_000)])
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -74,7 +75,7 @@ import Testing
             )
         }
         try await store.settle()
-        #expect(try octets(ofTag: "t") <= 2_600_000)
+        #expect(try bytes(ofTag: "t") <= 2_600_000)
         #expect(try await store.statistics().evictedEntries > 100)
         for index in 0..<700 where try await isStored("/\(index)", in: store) == false {
             Issue.record("'/\(index)' was used and has gone")
@@ -112,19 +113,19 @@ import Testing
             }
         }
         try await store.settle()
-        var octets: [String: Int64] = [:]
+        var bytes: [String: Int64] = [:]
         for try await entry in store.entries() {
             guard case .response(let key) = entry.key else { continue }
-            octets["\(key.components.target.scheme)://\(key.components.target.authority)", default: 0] +=
+            bytes["\(key.components.target.scheme)://\(key.components.target.authority)", default: 0] +=
                 entry.bodyLength
             // They are counted by tags of the store's own, which nobody sees.
             #expect(try await store.tags(of: entry).isEmpty)
         }
-        #expect(octets.count == 4)
-        for (origin, octets) in octets {
+        #expect(bytes.count == 4)
+        for (origin, bytes) in bytes {
             #expect(
                 origin == "https://a.example"
-                    ? (400_000...500_000).contains(octets) : (150_000...200_000).contains(octets)
+                    ? (400_000...500_000).contains(bytes) : (150_000...200_000).contains(bytes)
             )
         }
         // Nor can anybody name one.
@@ -163,13 +164,14 @@ import Testing
         let text = await message {
             try await store.setResponse(response, for: try cacheKey("/x"), expiry: .never, tags: ["other", "small"])
         }
-        #expect(text.contains("20000 octets") && text.contains("the tag 'small'"), "\(text)")
+        #expect(text.contains("20000 bytes") && text.contains("the tag 'small'"), "\(text)")
         try await store.setResponse(response, for: try cacheKey("/x"), expiry: .never, tags: ["other"])
         #expect(try await isStored("/x", in: store))
         try await store.close()
     }
 
-    /// Quotas that are smaller than what is there are reached after opening, without a store that grows.
+    /// Quotas that are smaller than what is there are reached after opening, without a store that
+    /// grows.
     @Test func aSmallerQuotaIsReachedAfterReopening() async throws {
         var store = try await open([.everyOrigin(bytes: 10 << 20)])
         for index in 0..<520 {
@@ -180,11 +182,11 @@ import Testing
         try await store.close()
         store = try await open([.tag("t", bytes: 500_000)])
         try await store.settle()
-        #expect((400_000...450_000).contains(try octets(ofTag: "t")))
+        #expect((400_000...450_000).contains(try bytes(ofTag: "t")))
         try await store.close()
         store = try await open([.everyOrigin(bytes: 200_000)])
         try await store.settle()
-        #expect((160_000...180_000).contains(try octets(ofTag: "t")))
+        #expect((160_000...180_000).contains(try bytes(ofTag: "t")))
         try await store.close()
     }
 
@@ -192,7 +194,7 @@ import Testing
         arguments: [
             ([.tag("t", bytes: 0)], "holds nothing"),
             ([.everyOrigin(bytes: -1)], "holds nothing"),
-            ([.tag("", bytes: 1)], "1 to 1024 octets"),
+            ([.tag("", bytes: 1)], "1 to 1024 bytes"),
             ([.origin("a.example", bytes: 1)], "no origin"),
             ([.origin("https://a.example/path", bytes: 1)], "no origin"),
             ([.tag("t", bytes: 1), .tag("t", bytes: 2)], "two quotas for the tag 't'"),

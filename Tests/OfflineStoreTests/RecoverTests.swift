@@ -165,9 +165,10 @@ import Testing
         return layout
     }
 
-    /// The entries of which a page holds something: their rows by the keys in them, their bodies by how they begin.
+    /// The entries of which a page holds something: their rows by the keys in them, their bodies by
+    /// how they begin.
     private func names(on page: [UInt8], of owner: String) throws -> Set<String> {
-        func holds(_ octets: some Collection<UInt8>) -> Bool { page.firstRange(of: octets) != nil }
+        func holds(_ bytes: some Collection<UInt8>) -> Bool { page.firstRange(of: bytes) != nil }
         var names: Set<String> = []
         for index in 0..<Self.count {
             let key = try cacheKey("/\(index)", partition: index % 3 == 0 ? .principal("someone") : .shared)
@@ -182,8 +183,10 @@ import Testing
         return names.union(owner == "entry" ? ["/7"] : ["/11", "/23"])
     }
 
-    /// What may be lost with a page of a table: entries with their own rows or bodies, the names of tags, the secret. No page of an index, of the
-    /// way to rows, of the map of pages or of free pages costs anything; those that tell of invalidations, and the first, leave these uncertain.
+    /// What may be lost with a page of a table: entries with their own rows or bodies, the names of
+    /// tags, the secret. No page of an index, of the way to rows, of the map of pages or of free
+    /// pages costs anything; those that tell of invalidations, and the first, leave these
+    /// uncertain.
     @Test(arguments: [false, true])
     func damageToAnyPageCostsWhatIsOnItAndNothingElse(_ isRandom: Bool) async throws {
         try await filled()
@@ -319,7 +322,8 @@ import Testing
         var recovery = try await recover(copy)
         #expect(recovery.isComplete && recovery.hasInvalidations)
         #expect(Set(try await contents(new).keys) == all)
-        // A torn tail: what was committed before it counts, and the invalidation at the end is missed by the sidecar.
+        // A torn tail: what was committed before it counts, and the invalidation at the end is
+        // missed by the sidecar.
         try writeFile(copy + "/0001.sqlite-wal", Array(log[..<(log.count - 5_000)]))
         recovery = try await recover(copy)
         #expect(!recovery.hasInvalidations)

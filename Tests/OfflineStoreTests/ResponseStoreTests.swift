@@ -218,9 +218,9 @@ import Testing
         func check(_ length: Int) async throws {
             #expect(await writer.readableLength == Int64(length))
             for offset in [0, 1, 65_535, 65_536, 2_097_151, 4_194_304, length - 1] where offset < length {
-                let octets = try await writer.readBack(from: Int64(offset))
-                #expect(octets.readableBytes > 0)
-                #expect(octets == body.getSlice(at: offset, length: octets.readableBytes))
+                let bytes = try await writer.readBack(from: Int64(offset))
+                #expect(bytes.readableBytes > 0)
+                #expect(bytes == body.getSlice(at: offset, length: bytes.readableBytes))
             }
         }
         try await writer.append(try #require(body.getSlice(at: 0, length: 70_000)))
@@ -353,8 +353,8 @@ import Testing
                         } else {
                             for response in try await store.responses.lookup(keys[index]) {
                                 guard let body = try await store.responses.openBody(of: response) else { continue }
-                                let octets = try await body.collect(upTo: 1 << 20)
-                                #expect(octets == pattern(Int(response.bodyLength), seed: UInt64(response.bodyLength)))
+                                let bytes = try await body.collect(upTo: 1 << 20)
+                                #expect(bytes == pattern(Int(response.bodyLength), seed: UInt64(response.bodyLength)))
                             }
                         }
                         if round % 5 == 0 { try await store.setObject(round, forKey: "n\(index)") }

@@ -30,7 +30,8 @@ import Testing
     private static let paths = 12
     private static let partitions: [CacheKey.Partition] = [.shared, .principal("a"), .credentials([1, 2, 3])]
 
-    /// Where a response goes: idempotent, as rules are. Some paths lose their query, some a parameter, some stay, some go to another host.
+    /// Where a response goes: idempotent, as rules are. Some paths lose their query, some a
+    /// parameter, some stay, some go to another host.
     private static func target(_ target: TargetURI, seed: UInt64) throws -> TargetURI {
         var generator = SeededGenerator(
             seed: seed &* 1000 &+ UInt64(target.path.utf8.count) &+ UInt64(target.path.utf8.last ?? 0)

@@ -198,7 +198,8 @@ import Testing
 
     // MARK: Invalidations
 
-    /// Whether what an invalidation is about counts for what has another key by then: it does, whether its sweep has come on or not.
+    /// Whether what an invalidation is about counts for what has another key by then: it does,
+    /// whether its sweep has come on or not.
     @Test(arguments: [true, false])
     func whatWasInvalidatedStaysSo(isKept: Bool) async throws {
         let store = try await openStore(folder.store, clock: clock)

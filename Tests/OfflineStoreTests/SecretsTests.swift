@@ -60,12 +60,12 @@ import Testing
         return found
     }
 
-    private static func contains(_ octets: [UInt8], _ text: [UInt8]) -> Bool {
-        octets.withUnsafeBytes { octets in
-            guard let start = octets.baseAddress, let first = text.first else { return false }
+    private static func contains(_ bytes: [UInt8], _ text: [UInt8]) -> Bool {
+        bytes.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress, let first = text.first else { return false }
             var offset = 0
-            while offset + text.count <= octets.count,
-                let found = memchr(start + offset, Int32(first), octets.count - text.count + 1 - offset)
+            while offset + text.count <= bytes.count,
+                let found = memchr(start + offset, Int32(first), bytes.count - text.count + 1 - offset)
             {
                 if memcmp(found, text, text.count) == 0 { return true }
                 offset = start.distance(to: UnsafeRawPointer(found)) + 1

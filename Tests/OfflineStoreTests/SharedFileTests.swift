@@ -16,8 +16,9 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
 
     #if os(Linux)
-        /// Closing a descriptor of a file lets go of all locks that the process holds on it (POSIX); the next program that opens and
-        /// closes the database would then take itself for the last one and remove the log under the writer.
+        /// Closing a descriptor of a file lets go of all locks that the process holds on it
+        /// (POSIX); the next program that opens and closes the database would then take itself for
+        /// the last one and remove the log under the writer.
         @Test(arguments: [true, false])
         func openingAgainDoesNotLetGoOfTheLocks(_ isReader: Bool) async throws {
             let store = try await openStore(folder.store, clock: clock)
@@ -38,8 +39,8 @@ import Testing
         private func locks(_ path: String) throws -> Int {
             let attributes = try FileManager.default.attributesOfItem(atPath: path)
             let inode = try #require(attributes[.systemFileNumber] as? Int)
-            let octets = try #require(try Foundation.FileHandle(forReadingAtPath: "/proc/locks")?.readToEnd())
-            return String(decoding: octets, as: UTF8.self).split(separator: "\n")
+            let bytes = try #require(try Foundation.FileHandle(forReadingAtPath: "/proc/locks")?.readToEnd())
+            return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
                 .filter { $0.contains("POSIX") && $0.contains(" \(getpid()) ") && $0.contains(":\(inode) ") }.count
         }
     #endif
@@ -62,7 +63,8 @@ import Testing
         try await store.close()
     }
 
-    /// A reader that never ends keeps the log from being used anew: what is stored stays, and passing responses are declined.
+    /// A reader that never ends keeps the log from being used anew: what is stored stays, and
+    /// passing responses are declined.
     @Test func aReaderThatDoesNotEndDoesNotEmptyTheStore() async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 16 << 20)
         for number in 0..<100 { try await store.setObject(String(repeating: "x", count: 20_000), forKey: "\(number)") }
@@ -91,7 +93,8 @@ import Testing
         try await store.close()
     }
 
-    /// What is asked for explicitly waits for nobody, and is refused before the log of a reader that does not end fills the disk.
+    /// What is asked for explicitly waits for nobody, and is refused before the log of a reader
+    /// that does not end fills the disk.
     @Test func aReaderThatDoesNotEndBoundsTheLog() async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 16 << 20) {
             $0.checkpointThreshold = 256 << 10
@@ -138,7 +141,8 @@ import Testing
         try await old.close()
         let reader = try await openReadOnly(folder.store, clock: clock)
         #expect(try await reader.object(String.self, forKey: "n") == "old")
-        // Kept under another name, so that the file system has no reason to give its number to the new one.
+        // Kept under another name, so that the file system has no reason to give its number to the
+        // new one.
         #expect(rename(folder.store, folder.path + "/before") == 0)
         let new = try await openStore(folder.store, clock: clock)
         try await new.setObject("new", forKey: "n")
@@ -163,14 +167,14 @@ import Testing
         let sidecar = try SequenceSidecar(path: path)
         for number in stride(from: Int64(2), through: 10, by: 2) { try sidecar.write(number) }
         // A torn write of the last number leaves the one before it.
-        var octets = try Data(contentsOf: URL(filePath: path))
-        let slots = [0, 4096].filter { $0 + 24 <= octets.count }
+        var bytes = try Data(contentsOf: URL(filePath: path))
+        let slots = [0, 4096].filter { $0 + 24 <= bytes.count }
         #expect(slots.count == 2)
         let newest = try #require(
-            slots.max { octets[$0 + 8..<$0 + 16].lexicographicallyPrecedes(octets[$1 + 8..<$1 + 16]) }
+            slots.max { bytes[$0 + 8..<$0 + 16].lexicographicallyPrecedes(bytes[$1 + 8..<$1 + 16]) }
         )
-        octets[newest + 12] ^= 0xff
-        try octets.write(to: URL(filePath: path))
+        bytes[newest + 12] ^= 0xff
+        try bytes.write(to: URL(filePath: path))
         #expect(try SequenceSidecar(path: path).read() == 8)
     }
 

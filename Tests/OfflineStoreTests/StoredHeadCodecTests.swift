@@ -41,7 +41,7 @@ import Testing
         "", "x", "12345678", "text/html; charset=utf-8", " leading", "trailing ", "\ttab", "in\tside", "del\u{7f}",
         "f\u{fc}r", "\u{1}\u{2}34567890",
     ])
-    func aValueComesBackOctetByOctet(_ value: String) throws {
+    func aValueComesBackByteByByte(_ value: String) throws {
         var head = try Self.head()
         head.fields = HTTPFields([HTTPField(name: .server, lenientValue: Array(value.utf8))])
         let decoded = try #require(
@@ -86,27 +86,27 @@ import Testing
     }
 
     @Test func everyFlippedBitIsNoticed() throws {
-        var octets = StoredHeadCodec.encode(try Self.head(), binding: Self.binding)
-        for bit in 0..<octets.count * 8 {
-            octets[bit / 8] ^= 1 << (bit % 8)
-            #expect(StoredHeadCodec.decode(octets, binding: Self.binding) == nil)
-            octets[bit / 8] ^= 1 << (bit % 8)
+        var bytes = StoredHeadCodec.encode(try Self.head(), binding: Self.binding)
+        for bit in 0..<bytes.count * 8 {
+            bytes[bit / 8] ^= 1 << (bit % 8)
+            #expect(StoredHeadCodec.decode(bytes, binding: Self.binding) == nil)
+            bytes[bit / 8] ^= 1 << (bit % 8)
         }
     }
 
     @Test func everyTruncationIsNoticed() throws {
-        let octets = StoredHeadCodec.encode(try Self.head(), binding: Self.binding)
-        for count in 0..<octets.count {
-            #expect(StoredHeadCodec.decode(Array(octets[..<count]), binding: Self.binding) == nil)
+        let bytes = StoredHeadCodec.encode(try Self.head(), binding: Self.binding)
+        for count in 0..<bytes.count {
+            #expect(StoredHeadCodec.decode(Array(bytes[..<count]), binding: Self.binding) == nil)
         }
     }
 
     @Test func aHeadOfAnotherPlaceIsRefused() throws {
-        let octets = StoredHeadCodec.encode(try Self.head(), binding: Self.binding)
+        let bytes = StoredHeadCodec.encode(try Self.head(), binding: Self.binding)
         for change in [\HeadBinding.entryID, \.keyHash, \.bodyID, \.bodyLength] {
             var other = Self.binding
             other[keyPath: change] += 1
-            #expect(StoredHeadCodec.decode(octets, binding: other) == nil)
+            #expect(StoredHeadCodec.decode(bytes, binding: other) == nil)
         }
     }
 
@@ -148,7 +148,7 @@ import Testing
 
     @Test func variantsAreToldApartByNamesAndValues() {
         func variant(_ vary: String, _ selecting: HTTPFields) -> [UInt8] {
-            VariantKey.octets(
+            VariantKey.bytes(
                 of: StoredResponseHead(
                     selectingFields: selecting,
                     status: .ok,
@@ -165,7 +165,7 @@ import Testing
         #expect(variant("Accept", [:]) != variant("Accept", [.accept: ""]))
         #expect(variant("Accept", [.accept: "a"]) != variant("Accept, Cookie", [.accept: "a"]))
         #expect(
-            VariantKey.octets(
+            VariantKey.bytes(
                 of: StoredResponseHead(status: .ok, fields: [:], requestTime: .distantPast, responseTime: .distantPast)
             ) == []
         )

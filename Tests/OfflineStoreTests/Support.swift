@@ -78,17 +78,17 @@ func readFile(_ path: String) throws -> [UInt8] {
     let descriptor = open(path, O_RDONLY)
     guard descriptor >= 0 else { throw TestFailure("open \(path): \(errno)") }
     defer { close(descriptor) }
-    var octets: [UInt8] = []
+    var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
-    while case let count = read(descriptor, &buffer, buffer.count), count > 0 { octets += buffer[..<count] }
-    return octets
+    while case let count = read(descriptor, &buffer, buffer.count), count > 0 { bytes += buffer[..<count] }
+    return bytes
 }
 
-func writeFile(_ path: String, _ octets: [UInt8], at offset: Int? = nil) throws {
+func writeFile(_ path: String, _ bytes: [UInt8], at offset: Int? = nil) throws {
     let descriptor = open(path, offset == nil ? O_WRONLY | O_CREAT | O_TRUNC : O_WRONLY, 0o600)
     guard descriptor >= 0 else { throw TestFailure("open \(path): \(errno)") }
     defer { close(descriptor) }
-    guard pwrite(descriptor, octets, octets.count, off_t(offset ?? 0)) == octets.count else {
+    guard pwrite(descriptor, bytes, bytes.count, off_t(offset ?? 0)) == bytes.count else {
         throw TestFailure("write \(path): \(errno)")
     }
 }
@@ -266,7 +266,7 @@ extension CacheManager {
     }
 }
 
-/// Octets that are not all alike, the same for the same seed; no two stretches of 4 KiB are equal.
+/// Bytes that are not all alike, the same for the same seed; no two stretches of 4 KiB are equal.
 func pattern(_ count: Int, seed: UInt64 = 1) -> ByteBuffer {
     var buffer = ByteBuffer()
     buffer.reserveCapacity(count + 4096)

@@ -211,7 +211,8 @@ import Testing
 
     // MARK: Many entries, crashes, other processes
 
-    /// Puts an invalidation into the database as it is before the sweep has begun, and opens the store again.
+    /// Puts an invalidation into the database as it is before the sweep has begun, and opens the
+    /// store again.
     private func withPending(_ marked: Int64, _ removed: Int64, sequence: Int64) throws {
         try runSQL(
             path,
@@ -262,7 +263,8 @@ import Testing
         try await store.responses.invalidate(.tag("t"), keepingForOffline: isSoft, at: clock.now())
         let copies = try (0..<4).map { number in
             let copy = folder.path + "/copy\(number)"
-            // Nobody writes while it is copied: else the parts of the copy would be of different moments, which no crash leaves.
+            // Nobody writes while it is copied: else the parts of the copy would be of different
+            // moments, which no crash leaves.
             try withWriterStopped(path) { try copyFolder(folder.store, to: copy) }
             return copy
         }
@@ -309,7 +311,8 @@ import Testing
         try await store.store(draft(try cacheKey("/other"), at: now, tags: ["u"]), "x")
     }
 
-    /// What is freshened while the sweep is on its way is judged by its new number, and a second invalidation finds it again.
+    /// What is freshened while the sweep is on its way is judged by its new number, and a second
+    /// invalidation finds it again.
     @Test func aSecondInvalidationReachesWhatTheFirstSweepHasPassed() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await fill(store, 2000)

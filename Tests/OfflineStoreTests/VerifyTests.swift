@@ -121,7 +121,8 @@ import Testing
         try runSQL(database, "UPDATE entry SET recency = recency + 1000 WHERE id = (SELECT max(id) FROM entry)")
         try runSQL(database, schema + "0' WHERE name = 'entry_by_recency'")
         #expect(try await findings() == ["structure"])
-        // Beside a writer, and with a database that is too large for SQLite's own check, indexes are compared in batches.
+        // Beside a writer, and with a database that is too large for SQLite's own check, indexes
+        // are compared in batches.
         let store = try await openStore(folder.store, clock: clock, budget: 256 << 20)
         let verification = try await CacheManager.verify(at: folder.store, isFull: true, structureLimit: 0)
         #expect(!verification.isStructureExamined)

@@ -6,8 +6,8 @@ import Testing
 
 @testable import OfflineStore
 
-/// What is stored while the clock is ahead is not live for the whole difference: one model, and every
-/// door of the store, for steps of the clock in both directions.
+/// What is stored while the clock is ahead is not live for the whole difference: one model, and
+/// every door of the store, for steps of the clock in both directions.
 @Suite struct WrongClockTests {
     /// One thing that is stored, and what must be true of it.
     private struct Stored {
@@ -28,7 +28,8 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// Milliseconds, from a moment to years, in both directions, the tolerance and its neighbours among them.
+    /// Milliseconds, from a moment to years, in both directions, the tolerance and its neighbours
+    /// among them.
     private static func step(_ random: inout SeededGenerator) -> Int64 {
         let sizes: [Int64] = [1, 1000, 4999, 5000, 5001, 60_000, 3_600_000, 86_400_000, 31_536_000_000]
         let size = sizes[Int.random(in: 0..<sizes.count, using: &random)]
@@ -114,7 +115,8 @@ import Testing
         try await store.close()
     }
 
-    /// A clock that is set back by a second, as NTP does, makes nothing stale: nobody asks the origin.
+    /// A clock that is set back by a second, as NTP does, makes nothing stale: nobody asks the
+    /// origin.
     @Test func aSmallCorrectionMakesNothingStale() async throws {
         let store = try await openStore(folder.store, clock: clock)
         for index in 0..<50 { try await store.setObject(index, forKey: "\(index)", expiry: .after(.seconds(60))) }
@@ -148,7 +150,8 @@ import Testing
         try await store.close()
     }
 
-    /// What was stored ahead and is of no use offline goes before what is fresh, although it says that it expires last.
+    /// What was stored ahead and is of no use offline goes before what is fresh, although it says
+    /// that it expires last.
     @Test(arguments: [[], [.tag("t", bytes: 3_000_000)]] as [[CacheManager.Quota]])
     func evictionTakesWhatWasStoredAheadFirst(_ quotas: [CacheManager.Quota]) async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 8 << 20) {

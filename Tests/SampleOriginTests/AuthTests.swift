@@ -8,7 +8,7 @@ struct AuthTests {
         _ token: String = "refresh-harbour",
         query: String = "",
         to origin: RunningOrigin
-    ) async throws -> RawAnswer {
+    ) async throws -> ReceivedResponse {
         try await RawClient.send(
             "POST",
             "/auth/token\(query)",
@@ -18,7 +18,7 @@ struct AuthTests {
         )
     }
 
-    private func me(_ token: String, to origin: RunningOrigin) async throws -> RawAnswer {
+    private func me(_ token: String, to origin: RunningOrigin) async throws -> ReceivedResponse {
         try await RawClient.get("/auth/me", fields: [("Authorization", "Bearer \(token)")], to: origin)
     }
 

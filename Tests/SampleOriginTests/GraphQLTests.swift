@@ -9,14 +9,14 @@ struct GraphQLTests {
         variables: [String: String] = [:],
         operationName: String? = nil,
         to origin: RunningOrigin
-    ) async throws -> RawAnswer {
+    ) async throws -> ReceivedResponse {
         var request: [String: Any] = ["query": query, "variables": variables]
         if let operationName { request["operationName"] = operationName }
         let body = try JSONSerialization.data(withJSONObject: request)
         return try await RawClient.send("POST", "/graphql", body: String(decoding: body, as: UTF8.self), to: origin)
     }
 
-    private func object(_ answer: RawAnswer) throws -> [String: Any] {
+    private func object(_ answer: ReceivedResponse) throws -> [String: Any] {
         try #require(try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])
     }
 

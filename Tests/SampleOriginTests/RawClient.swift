@@ -3,7 +3,7 @@ import NIOPosix
 import SampleOrigin
 
 /// What came over one connection, byte for byte, until the origin closed it.
-struct RawAnswer {
+struct ReceivedResponse {
     let status: Int
     let fields: [(name: String, value: String)]
     /// What followed the head, still chunked if it was.
@@ -45,7 +45,7 @@ enum RawClient {
         fields: [(String, String)] = [],
         body: String = "",
         to origin: RunningOrigin
-    ) async throws -> RawAnswer {
+    ) async throws -> ReceivedResponse {
         try await send(method, target, fields: fields, body: Array(body.utf8), to: origin)
     }
 
@@ -55,7 +55,7 @@ enum RawClient {
         fields: [(String, String)] = [],
         body: [UInt8],
         to origin: RunningOrigin
-    ) async throws -> RawAnswer {
+    ) async throws -> ReceivedResponse {
         var request = "\(method) \(target) HTTP/1.1\r\nHost: \(origin.authority)\r\nConnection: close\r\n"
         for (name, value) in fields { request += "\(name): \(value)\r\n" }
         if !body.isEmpty { request += "Content-Length: \(body.count)\r\n" }
@@ -66,15 +66,15 @@ enum RawClient {
         _ target: String,
         fields: [(String, String)] = [],
         to origin: RunningOrigin
-    ) async throws -> RawAnswer {
+    ) async throws -> ReceivedResponse {
         try await send("GET", target, fields: fields, to: origin)
     }
 
-    static func send(raw request: String, to origin: RunningOrigin) async throws -> RawAnswer {
+    static func send(raw request: String, to origin: RunningOrigin) async throws -> ReceivedResponse {
         try await send(raw: Array(request.utf8), to: origin)
     }
 
-    static func send(raw request: [UInt8], to origin: RunningOrigin) async throws -> RawAnswer {
+    static func send(raw request: [UInt8], to origin: RunningOrigin) async throws -> ReceivedResponse {
         let received = try await withConnection(to: origin) { inbound, outbound in
             try await outbound.write(ByteBuffer(bytes: request))
             var received: [UInt8] = []
@@ -101,7 +101,8 @@ enum RawClient {
         return try await channel.executeThenClose { inbound, outbound in try await body(inbound, outbound) }
     }
 
-    /// Sends one request and hands over what arrives, step by step: each step is told all that has come after the head.
+    /// Sends one request and hands over what arrives, step by step: each step is told all that has
+    /// come after the head.
     static func read(
         _ target: String,
         to origin: RunningOrigin,
@@ -128,7 +129,7 @@ enum RawClient {
         }
     }
 
-    private static func parse(_ received: [UInt8]) throws -> RawAnswer {
+    private static func parse(_ received: [UInt8]) throws -> ReceivedResponse {
         guard !received.isEmpty else { throw Failure.closedWithoutAnswer }
         let end = received.indices.first { received[$0...].starts(with: Array("\r\n\r\n".utf8)) } ?? received.count
         let lines = String(decoding: received[..<end], as: UTF8.self).split(separator: "\r\n")
@@ -137,6 +138,6 @@ enum RawClient {
             let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             return (name: String(parts[0]), value: String(parts[1].drop { $0 == " " }))
         }
-        return RawAnswer(status: status, fields: fields, body: Array(received.dropFirst(end + 4)))
+        return ReceivedResponse(status: status, fields: fields, body: Array(received.dropFirst(end + 4)))
     }
 }

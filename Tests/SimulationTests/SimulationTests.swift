@@ -3,13 +3,16 @@ import Testing
 
 /// Random workloads that a seed decides, judged by an oracle of its own.
 ///
-/// A failure prints its seed. Replay it with `HOLDFAST_SEED=<seed> SWIFT_DETERMINISTIC_HASHING=1 swift test --filter SimulationTests`;
-/// `HOLDFAST_SEEDS=<count>` runs more of them (`make simulate SEEDS=<count>`); `HOLDFAST_TRACE=<file>` writes down what origins and callers did in the last
+/// A failure prints its seed. Replay it with `HOLDFAST_SEED=<seed> SWIFT_DETERMINISTIC_HASHING=1
+/// swift test --filter SimulationTests`; `HOLDFAST_SEEDS=<count>` runs more of them (`make simulate
+/// SEEDS=<count>`); `HOLDFAST_TRACE=<file>` writes down what origins and callers did in the last
 /// failing run.
 ///
-/// Each test runs in a process of its own: the runtime's hook (see ``SerialThread``) is one for a whole process, and what other tests do beside it must not reach in.
+/// Each test runs in a process of its own: the runtime's hook (see ``SerialThread``) is one for a
+/// whole process, and what other tests do beside it must not reach in.
 ///
-/// It can fail. Each of these changes to the engine was tried, and found by the fixed seeds, unless said otherwise:
+/// It can fail. Each of these changes to the engine was tried, and found by the fixed seeds, unless
+/// said otherwise:
 ///
 /// | Change | Found by |
 /// |---|---|
@@ -17,7 +20,7 @@ import Testing
 /// | `standard` serves what is to be validated | stale without permission |
 /// | `Vary` is ignored | another variant |
 /// | an older fill replaces what a younger one stored | not found: no invariant speaks of it |
-/// | a body that broke off is stored | octets of another length; the store's bodies at the end |
+/// | a body that broke off is stored | bytes of another length; the store's bodies at the end |
 /// | every request is in the shared partition | somebody else's answer |
 /// | a 304 is taken whatever its validators | entity tag of one version on the body of another |
 /// | `must-revalidate` does not forbid stale use | stale without permission |
@@ -29,7 +32,7 @@ import Testing
 /// | a body under way is joined however old | an answer that was there before |
 /// | nobody joins a fill | a group that makes more than one request |
 /// | a place at an origin is not given back | found before a shutdown had a word of its own for who waits; not tried since |
-/// | the wrong octets of a stored part are opened | not found by the fixed seeds |
+/// | the wrong bytes of a stored part are opened | not found by the fixed seeds |
 /// | a 304's private fields are kept | the store's content |
 /// | an error replaces a success stored meanwhile | the store's commits |
 /// | a guest's private response answers users | a guest's answer |
@@ -88,7 +91,8 @@ import Testing
         #expect(first.hits == second.hits)
     }
 
-    /// What waits for its turn while it is on an actor is nobody else's to run. Often, because the runtime's pool is not always quick enough to take it.
+    /// What waits for its turn while it is on an actor is nobody else's to run. Often, because the
+    /// runtime's pool is not always quick enough to take it.
     @Test func anActorsTaskStaysOnTheThread() async {
         await #expect(processExitsWith: .success) { await Self.waitOnAnActor() }
     }

@@ -3,7 +3,8 @@ import Holdfast
 
 /// One download into a file, with a fault at one of the file operations in its folder.
 ///
-/// A line `progress BYTES` for each bit that came; then `done LENGTH RESUMED-FROM` or `failed CODE`, and `calls COUNT`.
+/// A line `progress BYTES` for each bit that came; then `done LENGTH RESUMED-FROM` or `failed
+/// CODE`, and `calls COUNT`.
 struct Download {
     private struct Film: Endpoint {
         let baseURL: String

@@ -3,8 +3,9 @@ import Holdfast
 
 /// A process that reads a store which another one writes, and follows it.
 ///
-/// A line `open`, then `value TEXT` for each value that a stream which follows the store brings, or `change KIND OBJECT` for each change with
-/// the object of the key `n` as it is then. It ends after so many values, or when the object is that number.
+/// A line `open`, then `value TEXT` for each value that a stream which follows the store brings, or
+/// `change KIND OBJECT` for each change with the object of the key `n` as it is then. It ends after
+/// so many values, or when the object is that number.
 struct Follow {
     private struct Page: Endpoint {
         typealias Response = String

@@ -9,17 +9,17 @@
 /// Lines on standard output, each written at once: what was written survives the process.
 enum Line {
     static func write(_ text: String) {
-        let octets = Array((text.map { $0 == "\n" ? " " : $0 } + "\n").map(String.init).joined().utf8)
-        _ = octets.withUnsafeBytes { systemWrite($0) }
+        let bytes = Array((text.map { $0 == "\n" ? " " : $0 } + "\n").map(String.init).joined().utf8)
+        _ = bytes.withUnsafeBytes { systemWrite($0) }
     }
 
-    private static func systemWrite(_ octets: UnsafeRawBufferPointer) -> Int {
+    private static func systemWrite(_ bytes: UnsafeRawBufferPointer) -> Int {
         #if canImport(Glibc)
-            Glibc.write(1, octets.baseAddress, octets.count)
+            Glibc.write(1, bytes.baseAddress, bytes.count)
         #elseif canImport(Musl)
-            Musl.write(1, octets.baseAddress, octets.count)
+            Musl.write(1, bytes.baseAddress, bytes.count)
         #else
-            Darwin.write(1, octets.baseAddress, octets.count)
+            Darwin.write(1, bytes.baseAddress, bytes.count)
         #endif
     }
 }

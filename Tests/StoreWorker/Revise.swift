@@ -12,8 +12,9 @@ import OfflineStore
 
 /// Revises what is in a store, with a fault at one of its file operations.
 ///
-/// `end` with the number of operations struck, and of those counted, when it came to its end, after `wrong …` for each thing that must not be. A fault that fails operations instead of taking the process ends before a second
-/// revision, which finds the store in the same process and goes on.
+/// `end` with the number of operations struck, and of those counted, when it came to its end, after
+/// `wrong …` for each thing that must not be. A fault that fails operations instead of taking the
+/// process ends before a second revision, which finds the store in the same process and goes on.
 struct Revise {
     let folder: String
     let mode: fault_mode

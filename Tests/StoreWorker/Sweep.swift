@@ -10,10 +10,11 @@ import OfflineStore
     import Darwin
 #endif
 
-/// The tour through a store of its own for each file operation that can fail: the fault begins there, lasts for some operations, and ends.
+/// The tour through a store of its own for each file operation that can fail: the fault begins
+/// there, lasts for some operations, and ends.
 ///
-/// One line for each: `at N` before it, `done N` with the struck call after it, `wrong N …` for each thing that must not be. `end` when a fault
-/// came too late to strike.
+/// One line for each: `at N` before it, `done N` with the struck call after it, `wrong N …` for
+/// each thing that must not be. `end` when a fault came too late to strike.
 struct Sweep {
     let folder: String
     let seed: UInt64

@@ -4,7 +4,8 @@ public struct Case: Sendable {
     public let name: String
     /// Does it so many times.
     ///
-    /// The loop is in here so that what surrounds the operation is one call, which nothing can be optimised across.
+    /// The loop is in here so that what surrounds the operation is one call, which nothing can be
+    /// optimised across.
     public let run: @Sendable (Int) -> Void
 
     /// All of them, in the order in which they are shown.

@@ -1,9 +1,11 @@
-// The same work on the same rows through SQLite's own API: what the store is measured beside. One line of JSON each.
+// The same work on the same rows through SQLite's own API: what the store is measured beside. One
+// line of JSON each.
 //
-//   store lookup DATABASE KIND READS BATCH SEED   metadata by key hash, body by number; BATCH reads in a transaction, 0: none
-//   store insert SOURCE DATABASE ROWS STEPS...    entries and chunks of SOURCE into a new database, ROWS in a transaction, 0: all
-//   store chunks DATABASE LENGTH STEPS...         a body of LENGTH octets, 64 KiB a row, 4 MiB a transaction, checkpoints every 16 MiB
-//   store read DATABASE                           every chunk of the database, in order
+//   store lookup DATABASE KIND READS BATCH SEED   metadata by key hash, body by number; BATCH reads
+//   in a transaction, 0: none store insert SOURCE DATABASE ROWS STEPS...    entries and chunks of
+//   SOURCE into a new database, ROWS in a transaction, 0: all store chunks DATABASE LENGTH STEPS...
+//   a body of LENGTH bytes, 64 KiB a row, 4 MiB a transaction, checkpoints every 16 MiB store read
+//   DATABASE                           every chunk of the database, in order
 //
 // STEPS are the files of the schema, in order.
 #include <sqlite3.h>
@@ -31,10 +33,10 @@ static void start(void) {
     processor = seconds(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-static void report(double count, double octets) {
+static void report(double count, double bytes) {
     double w = seconds(CLOCK_MONOTONIC) - wall, p = seconds(CLOCK_PROCESS_CPUTIME_ID) - processor;
-    printf("{\"count\": %.0f, \"wall\": %f, \"processor\": %f, \"rate\": %f, \"processorRate\": %f, \"octets\": %.0f}\n",
-           count, w, p, count / w, count / p, octets);
+    printf("{\"count\": %.0f, \"wall\": %f, \"processor\": %f, \"rate\": %f, \"processorRate\": %f, \"bytes\": %.0f}\n",
+           count, w, p, count / w, count / p, bytes);
 }
 
 // The same order in every run (SplitMix64).
@@ -115,11 +117,11 @@ static int lookup(int argc, char **argv) {
     sqlite3_bind_int(entry, 2, kind);
     static char buffer[1 << 17];
     volatile int64_t sum = 0;
-    double octets = 0;
+    double bytes = 0;
     for (int round = 0; round < 2; round++) {
         // First a tenth, which nobody times.
         int n = round == 0 ? reads / 10 : reads;
-        octets = 0;
+        bytes = 0;
         start();
         for (int i = 0; i < n; i++) {
             if (batch > 0 && i % batch == 0) sqlite3_step(begin), sqlite3_reset(begin);
@@ -140,12 +142,12 @@ static int lookup(int argc, char **argv) {
             const void *data = sqlite3_column_blob(chunk, 1);
             int length = sqlite3_column_bytes(chunk, 1);
             memcpy(buffer, data, length);
-            octets += length;
+            bytes += length;
             sqlite3_reset(chunk);
             if (batch > 0 && (i % batch == batch - 1 || i == n - 1)) sqlite3_step(commit), sqlite3_reset(commit);
         }
     }
-    report(reads, octets);
+    report(reads, bytes);
     return 0;
 }
 
@@ -262,21 +264,21 @@ static int read_chunks(int argc, char **argv) {
     // The longest body is the one to be read; a statement for each chunk, as the store does it.
     sqlite3_stmt *longest = prepare(db, "SELECT body_id, body_length FROM entry ORDER BY body_length DESC LIMIT 1");
     if (sqlite3_step(longest) != SQLITE_ROW) fail("there are no entries", db);
-    int64_t body_id = sqlite3_column_int64(longest, 0), length = sqlite3_column_int64(longest, 1), octets = 0;
+    int64_t body_id = sqlite3_column_int64(longest, 0), length = sqlite3_column_int64(longest, 1), bytes = 0;
     sqlite3_finalize(longest);
     sqlite3_stmt *chunk = prepare(db, "SELECT checksum, data FROM chunk WHERE id = ?1");
     static char buffer[1 << 16];
     start();
-    for (int64_t index = 0; octets < length; index++) {
+    for (int64_t index = 0; bytes < length; index++) {
         sqlite3_bind_int64(chunk, 1, body_id << 16 | index);
         if (sqlite3_step(chunk) != SQLITE_ROW) fail("a chunk is not there", db);
         const void *data = sqlite3_column_blob(chunk, 1);
         int size = sqlite3_column_bytes(chunk, 1);
         memcpy(buffer, data, size);
-        octets += size;
+        bytes += size;
         sqlite3_reset(chunk);
     }
-    report(octets, octets);
+    report(bytes, bytes);
     return 0;
 }
 

@@ -57,7 +57,7 @@ def per_second(rate):
     return f"{rate / 1e6:.2f} M/s" if rate >= 1e6 else f"{rate / 1e3:.1f} k/s"
 
 
-def octets_per_second(rate):
+def bytes_per_second(rate):
     return f"{rate / MIB:,.0f} MiB/s"
 
 
@@ -160,7 +160,7 @@ class Comparison:
             )
             # Reading writes nothing itself; noting what was used does.
             written = median(reports, "written") / median(reports, "count")
-            self.add(Row(section, f"{name}: octets written for each that was read", f"{written:,.0f}"))
+            self.add(Row(section, f"{name}: bytes written for each that was read", f"{written:,.0f}"))
             self.rate(
                 section,
                 f"{name}s, 100 at a time; C: the same in transactions",
@@ -208,7 +208,7 @@ class Comparison:
                 self.remove(folder, copy)
 
     def diskcache(self):
-        section = "Beside diskcache, octets of 2 KiB"
+        section = "Beside diskcache, bytes of 2 KiB"
         count, reads = 10_000, self.some(200_000)
         folder = self.folder()
         self.ours("write", folder=folder, kind="object", count=count, tasks=256)
@@ -284,7 +284,7 @@ class Comparison:
 
     def scale(self):
         total, reads = self.some(self.options.count), self.some(100_000)
-        section = f"{total:,} responses of 64 octets"
+        section = f"{total:,} responses of 64 bytes"
         folders = {size: self.folder() for size in (self.some(10_000), total)}
         for size, folder in folders.items():
             start = time.monotonic()
@@ -301,7 +301,7 @@ class Comparison:
         self.add(Row(section, "opening, in a new process", milliseconds(value), "", value, aim, milliseconds(value)))
         value = median(opened, "firstRead")
         self.add(Row(section, "opening, and the first response", milliseconds(value)))
-        self.add(Row(section, "opening: octets read, of the store's", f"{median(opened, 'read') / 1024:,.0f} KiB", f"{size_of(folders[many]) / 1024:,.0f} KiB"))
+        self.add(Row(section, "opening: bytes read, of the store's", f"{median(opened, 'read') / 1024:,.0f} KiB", f"{size_of(folders[many]) / 1024:,.0f} KiB"))
 
         ours = {
             size: lambda size=size: self.ours("read", folder=folders[size], kind="response", count=size, reads=reads)
@@ -365,8 +365,8 @@ class Comparison:
             Row(
                 section,
                 "in; C: the same chunks",
-                octets_per_second(median(mine, "rate")),
-                octets_per_second(median(others, "rate")),
+                bytes_per_second(median(mine, "rate")),
+                bytes_per_second(median(others, "rate")),
                 ratio(mine, others, "rate"),
                 ("at least", 0.7),
                 processor=ratio(mine, others, "processorRate"),
@@ -401,8 +401,8 @@ class Comparison:
                 Row(
                     section,
                     name,
-                    octets_per_second(median(mine, "rate")),
-                    octets_per_second(median(others, "rate")),
+                    bytes_per_second(median(mine, "rate")),
+                    bytes_per_second(median(others, "rate")),
                     ratio(mine, others, "rate"),
                     limit,
                 )

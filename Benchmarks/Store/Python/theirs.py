@@ -17,7 +17,7 @@ import time
 import diskcache
 
 
-def octets(number, length):
+def bytes(number, length):
     return random.Random(number).randbytes(length)
 
 
@@ -50,7 +50,7 @@ def get(folder, count, reads, length):
     with diskcache.Cache(folder, size_limit=1 << 40) as cache:
         with cache.transact():
             for number in range(count):
-                cache.set(key(number), octets(number, length))
+                cache.set(key(number), bytes(number, length))
         chooser = random.Random(42)
         keys = [key(chooser.randrange(count)) for _ in range(reads)]
         for name in keys[: reads // 10]:
@@ -65,7 +65,7 @@ def get(folder, count, reads, length):
 def put(folder, count, length):
     count, length = int(count), int(length)
     with diskcache.Cache(folder, size_limit=1 << 40) as cache:
-        values = [octets(number, length) for number in range(count)]
+        values = [bytes(number, length) for number in range(count)]
         for number in range(64):
             cache.set(key(-1 - number), values[number])
         durations = []
@@ -79,7 +79,7 @@ def put(folder, count, length):
 
 
 def put_some(folder, numbers, length, barrier, results):
-    values = [octets(number, length) for number in numbers]
+    values = [bytes(number, length) for number in numbers]
     durations = []
     with diskcache.Cache(folder, size_limit=1 << 40, timeout=60) as cache:
         barrier.wait()
@@ -135,7 +135,7 @@ def session(folder, count, reads, length):
             self.send_header("ETag", '"5f2b1c-3ab"')
             self.send_header("Last-Modified", "Sun, 01 Mar 2026 11:00:00 GMT")
             self.end_headers()
-            self.wfile.write(octets(int(self.path.rsplit("/", 1)[1]), length))
+            self.wfile.write(bytes(int(self.path.rsplit("/", 1)[1]), length))
 
         def log_message(self, *_):
             pass

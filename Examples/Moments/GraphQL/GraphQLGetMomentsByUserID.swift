@@ -8,7 +8,8 @@ public struct GraphQLGetMomentsByUserID: GetMomentsByUserID {
         let path = "/graphql"
         var task: HTTPTask { .graphQL(GraphQLOperation(Self.document, variables: ["userID": userID])) }
         let valuePath: ValuePath = "data.getMomentsDetailsByUserID"
-        // A query is sent by POST, whose answers are stored only where somebody says how long they are good for.
+        // A query is sent by POST, whose answers are stored only where somebody says how long they
+        // are good for.
         let storage = CacheRequest.Storage.expiring(.after(.minutes(1)))
         let tags = [momentsTag]
 

@@ -1,12 +1,13 @@
 import HTTPTypes
 
-/// The octets of one run, read as text: lines, numbers, and field sections that an empty line ends.
+/// The bytes of one run, read as text: lines, numbers, and field sections that an empty line ends.
 ///
-/// Text, so that dictionaries fit, seeds can be written by hand, and what was found can be read. Whatever it is given, it reads something.
+/// Text, so that dictionaries fit, seeds can be written by hand, and what was found can be read.
+/// Whatever it is given, it reads something.
 struct FuzzInput {
     private var rest: Slice<UnsafeBufferPointer<UInt8>>
 
-    init(_ octets: UnsafeBufferPointer<UInt8>) { rest = octets[...] }
+    init(_ bytes: UnsafeBufferPointer<UInt8>) { rest = bytes[...] }
 
     var isAtEnd: Bool { rest.isEmpty }
 
@@ -56,10 +57,10 @@ struct FuzzInput {
     private static func number(_ word: ArraySlice<UInt8>) -> Int64 {
         let isNegative = word.first == UInt8(ascii: "-")
         var value: Int64 = 0
-        for octet in isNegative ? word.dropFirst() : word {
-            guard (0x30...0x39).contains(octet) else { return 0 }
+        for byte in isNegative ? word.dropFirst() : word {
+            guard (0x30...0x39).contains(byte) else { return 0 }
             let (product, overflow) = value.multipliedReportingOverflow(by: 10)
-            let digit = Int64(octet &- 0x30)
+            let digit = Int64(byte &- 0x30)
             let (sum, carried) = product.addingReportingOverflow(isNegative ? -digit : digit)
             if overflow || carried { return isNegative ? .min : .max }
             value = sum
@@ -81,8 +82,8 @@ extension HTTPField.Name {
 }
 
 extension HTTPFields {
-    /// The values of a name, octet by octet.
-    func octets(of name: HTTPField.Name) -> [[UInt8]] {
+    /// The values of a name, byte by byte.
+    func bytes(of name: HTTPField.Name) -> [[UInt8]] {
         self[fields: name].map { $0.withUnsafeBytesOfValue { Array($0) } }
     }
 }

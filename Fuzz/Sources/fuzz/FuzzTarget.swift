@@ -1,4 +1,5 @@
-/// A parser under test: octets in; a broken claim ends the fuzzer's process, which libFuzzer reports with the octets, and fails a replay's test.
+/// A parser under test: bytes in; a broken claim ends the fuzzer's process, which libFuzzer reports
+/// with the bytes, and fails a replay's test.
 struct FuzzTarget: Sendable {
     /// Also the name of its dictionary and of its seed corpus.
     var name: String
@@ -27,6 +28,7 @@ struct FuzzTarget: Sendable {
         FuzzTarget(name: "url-pattern", run: urlPattern),
     ]
 
-    /// The one that the first argument names; static, because the driver's callback is a C function and captures nothing.
+    /// The one that the first argument names; static, because the driver's callback is a C function
+    /// and captures nothing.
     static let chosen = all.first { $0.name == CommandLine.arguments.dropFirst().first }
 }

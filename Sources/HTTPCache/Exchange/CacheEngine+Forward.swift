@@ -3,9 +3,11 @@ import HTTPTypes
 import Logging
 
 extension CacheEngine {
-    /// Takes a request to the origin past the store: a method or a request that no stored response may answer.
+    /// Takes a request to the origin past the store: a method or a request that no stored response
+    /// may answer.
     ///
-    /// A success of an unsafe method invalidates what is stored for its target, before the caller sees the answer. RFC 9111 §4.4
+    /// A success of an unsafe method invalidates what is stored for its target, before the caller
+    /// sees the answer. RFC 9111 §4.4
     func forward(_ prepared: PreparedRequest) async throws -> CacheResponse {
         let (request, target) = (prepared.request, prepared.target)
         if let refusal = prepared.refusalToForward(mode: prepared.mode) { throw refusal }
@@ -39,8 +41,9 @@ extension CacheEngine {
         )
     }
 
-    /// Invalidates what a success of an unsafe method may have changed, before its caller sees the answer: the target, what `Location` and
-    /// `Content-Location` name, and the groups it names itself. RFC 9111 §4.4, RFC 9875 §3
+    /// Invalidates what a success of an unsafe method may have changed, before its caller sees the
+    /// answer: the target, what `Location` and `Content-Location` name, and the groups it names
+    /// itself. RFC 9111 §4.4, RFC 9875 §3
     ///
     /// What a DELETE deleted is removed: its own target, and nothing that it names.
     private func invalidate(after response: HTTPResponse, to prepared: PreparedRequest) async {
@@ -68,7 +71,8 @@ extension CacheEngine {
         }
     }
 
-    /// What is invalidated with targets: each as it came, as it was sent, and as it is keyed, in all partitions.
+    /// What is invalidated with targets: each as it came, as it was sent, and as it is keyed, in
+    /// all partitions.
     ///
     /// - Parameters:
     ///   - prepared: the request that names them, or whose answer does.
@@ -76,7 +80,8 @@ extension CacheEngine {
     func scopes(of named: [TargetURI], for prepared: PreparedRequest, isOwn: Bool) -> [InvalidationScope] {
         var targets = named
         if let secrets = prepared.request.secrets {
-            // Those of other requests are keyed without them, too, and a record of what was invalidated is stored.
+            // Those of other requests are keyed without them, too, and a record of what was
+            // invalidated is stored.
             targets = targets.map { secrets.withheld(from: $0).target }
         }
         if prepared.rules != nil, !targets.isEmpty {
@@ -92,7 +97,8 @@ extension CacheEngine {
         }
         var scopes = targets.map(InvalidationScope.target)
         if options.usesNoVarySearch {
-            // By their tag, because rules are known per partition, and the responses of all partitions are concerned.
+            // By their tag, because rules are known per partition, and the responses of all
+            // partitions are concerned.
             scopes += targets.compactMap(\.searchTag).map(InvalidationScope.tag)
         }
         return scopes
@@ -109,7 +115,8 @@ extension CacheEngine {
         return await recovering(operation, inPlace: true, body)
     }
 
-    /// Does something with the store; when that fails, the fact is counted and logged, and the exchange goes on without it.
+    /// Does something with the store; when that fails, the fact is counted and logged, and the
+    /// exchange goes on without it.
     ///
     /// - Parameter isInPlace: the executor that the calling task prefers may be kept by it.
     @discardableResult
@@ -134,7 +141,8 @@ extension PreparedRequest {
         mode == .offline || request.preference == .storedOnly || policy.isOnlyIfCached(request.head)
     }
 
-    /// Why a request that only the origin may answer is not sent to it in a mode; `nil` where it is.
+    /// Why a request that only the origin may answer is not sent to it in a mode; `nil` where it
+    /// is.
     func refusalToForward(mode: OfflineMode) -> ExchangeError? {
         guard mayOnlyUseStored(mode: mode) else { return nil }
         return ExchangeError(

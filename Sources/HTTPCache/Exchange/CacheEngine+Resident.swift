@@ -6,14 +6,17 @@ import Tracing
 
 /// The short way: hits on what is in memory, without suspending.
 extension CacheEngine {
-    /// Answers a request from memory, where a fresh stored response is there; `nil` for everything else, which is ``respond(to:)``'s.
+    /// Answers a request from memory, where a fresh stored response is there; `nil` for everything
+    /// else, which is ``respond(to:)``'s.
     ///
-    /// It takes what locks there are for moments and never waits for anybody, so an event loop may call it. Requests with content are not answered here.
+    /// It takes what locks there are for moments and never waits for anybody, so an event loop may
+    /// call it. Requests with content are not answered here.
     package func residentHit(for prepared: PreparedRequest) -> ResidentHit? {
         if case .hit(let hit) = residentSearch(for: prepared) { hit } else { nil }
     }
 
-    /// The same, and where memory does not know, the lookup in the store that would tell; ``storedHit(for:_:)`` takes what it finds.
+    /// The same, and where memory does not know, the lookup in the store that would tell;
+    /// ``storedHit(for:_:)`` takes what it finds.
     package func residentSearch(for prepared: PreparedRequest) -> ResidentSearch {
         guard mayAnswerAtOnce(prepared), let key = prepared.key else { return .none }
         let start = lookupStart(key)
@@ -29,7 +32,8 @@ extension CacheEngine {
         return .hit(recorded(hit, prepared))
     }
 
-    /// Answers a request with what a lookup has just found, where that is fresh and came with its body; as ``residentHit(for:)`` else.
+    /// Answers a request with what a lookup has just found, where that is fresh and came with its
+    /// body; as ``residentHit(for:)`` else.
     package func storedHit(for prepared: PreparedRequest, _ found: FoundResponses) -> ResidentHit? {
         guard mayAnswerAtOnce(prepared), var exchange = exchangeAtOnce(prepared),
             let hit = exchange.hit(found, nil)
@@ -60,14 +64,17 @@ extension CacheEngine {
         return hit
     }
 
-    /// Answers a request from what is stored, by its preference and however stale, where nothing has to be waited for or done afterwards; `nil` for everything else, which is
+    /// Answers a request from what is stored, by its preference and however stale, where nothing
+    /// has to be waited for or done afterwards; `nil` for everything else, which is
     /// ``respond(to:)``'s.
     ///
     /// It runs where it is called, and takes some microseconds.
     ///
     /// - Parameters:
-    ///   - mayRead: whether it may read from the store's disk where memory does not know, for as long as that is quick (``ReadingPace``).
-    ///   - take: makes of the answer what the caller wants. Where it makes nothing of it, there was no answer, and none is counted.
+    ///   - mayRead: whether it may read from the store's disk where memory does not know, for as
+    ///     long as that is quick (``ReadingPace``).
+    ///   - take: makes of the answer what the caller wants. Where it makes nothing of it, there was
+    ///     no answer, and none is counted.
     package func answerAtOnce<Value>(
         to request: CacheRequest,
         mayRead: Bool,
@@ -84,13 +91,15 @@ extension CacheEngine {
         return value
     }
 
-    /// All that is stored under the request's keys, read where it is called; `nil` also where reading takes long these days.
+    /// All that is stored under the request's keys, read where it is called; `nil` also where
+    /// reading takes long these days.
     private func readResponses(_ prepared: PreparedRequest) -> FoundResponses? {
         guard let disk = blockingStore else { return nil }
         return readingPace.read { prepared.found { try? disk.lookupInPlace($0) } }
     }
 
-    /// Whether a hit's conditions hold at an instant. If so, that is an exchange that ended in this hit, and it is recorded as one.
+    /// Whether a hit's conditions hold at an instant. If so, that is an exchange that ended in this
+    /// hit, and it is recorded as one.
     ///
     /// - Returns: the present age in milliseconds, RFC 9111 §4.2.3; `nil` where they do not hold.
     package func hitAgain(_ hit: ResidentHit.Conditions, status: Int, method: HTTPRequest.Method, at now: Timestamp)
@@ -141,7 +150,8 @@ extension Exchange {
     ///
     /// - Parameters:
     ///   - found: all that is stored under the request's keys.
-    ///   - sequence: as it was before the lookup; `nil` where memory need not have all that was found.
+    ///   - sequence: as it was before the lookup; `nil` where memory need not have all that was
+    ///     found.
     fileprivate mutating func hit(_ found: FoundResponses, _ sequence: InvalidationSequence?) -> ResidentHit? {
         guard let serve = choice(of: found), serve.outcome.isHit, serve.outcome.detail == nil,
             serve.liftedDirective == nil, serve.freshness.isFresh, !serve.stored.head.isInvalidated
@@ -189,7 +199,8 @@ extension Exchange {
         return serve
     }
 
-    /// What the hit rests on; `nil` where the request, a rule or a caller makes it depend on time in a way of its own.
+    /// What the hit rests on; `nil` where the request, a rule or a caller makes it depend on time
+    /// in a way of its own.
     private func conditions(
         _ serve: ExchangeMachine.Serve,
         _ found: FoundResponses,

@@ -4,21 +4,25 @@ public import NIOCore
 
 /// A request as it is presented to the cache.
 public struct CacheRequest: Sendable {
-    /// Which of store and network may answer, and in what order. The engine's ``OfflineMode`` bounds it.
+    /// Which of store and network may answer, and in what order. The engine's ``OfflineMode``
+    /// bounds it.
     public enum Preference: Sendable, Hashable {
-        /// RFC 9111: a fresh stored response answers, a stale one is validated; what is stored answers for an origin that cannot
-        /// be reached.
+        /// RFC 9111: a fresh stored response answers, a stale one is validated; what is stored
+        /// answers for an origin that cannot be reached.
         case standard
-        /// Whatever is stored answers at once, however stale (unless its own directives forbid that); the network only on a miss.
+        /// Whatever is stored answers at once, however stale (unless its own directives forbid
+        /// that); the network only on a miss.
         case storedFirst
-        /// As ``storedFirst``, and where what answers is stale the origin is asked behind it, once for all callers: the next one has something newer.
+        /// As ``storedFirst``, and where what answers is stale the origin is asked behind it, once
+        /// for all callers: the next one has something newer.
         ///
-        /// In the mode `preferStored`, and for an origin that counts as away, it is ``storedFirst``.
+        /// In the mode `preferStored`, and for an origin that counts as away, it is
+        /// ``storedFirst``.
         case staleWhileRevalidate
         /// Only the store may answer, however stale.
         case storedOnly
-        /// The origin is always asked (with the stored validators); what is stored answers when it cannot be reached,
-        /// or the request was not sent because too many others were under way.
+        /// The origin is always asked (with the stored validators); what is stored answers when it
+        /// cannot be reached, or the request was not sent because too many others were under way.
         case networkFirst
         /// The origin is always asked (with the stored validators), and only it may answer.
         case networkOnly
@@ -43,18 +47,22 @@ public struct CacheRequest: Sendable {
     package var target: TargetURI?
     /// The content; `nil` where there is none.
     public var body: RequestBody?
-    /// Whose request this is. A named principal keeps its stored responses when its tokens rotate; without one, requests with
-    /// `Authorization` or `Cookie` are told apart by an HMAC of these fields.
+    /// Whose request this is. A named principal keeps its stored responses when its tokens rotate;
+    /// without one, requests with `Authorization` or `Cookie` are told apart by an HMAC of these
+    /// fields.
     public var principal: String?
     /// See ``Preference``.
     public var preference: Preference
     /// See ``Storage``.
     public var storage: Storage
-    /// Whether the content is part of the key, so that a response to POST may be stored (QUERY always is keyed so). RFC 9111 §2, RFC 10008
+    /// Whether the content is part of the key, so that a response to POST may be stored (QUERY
+    /// always is keyed so). RFC 9111 §2, RFC 10008
     public var keysContent: Bool
-    /// Takes the origin's interim responses (1xx), where this request is the one that was sent. RFC 9110 §15.2
+    /// Takes the origin's interim responses (1xx), where this request is the one that was sent. RFC
+    /// 9110 §15.2
     public var onInformational: (@Sendable (HTTPResponse) -> Void)?
-    /// Nothing stored may answer or be validated, but the response is stored as ever: for a stored response that turned out damaged.
+    /// Nothing stored may answer or be validated, but the response is stored as ever: for a stored
+    /// response that turned out damaged.
     package var ignoresStored = false
     /// Where its exchange runs.
     package var place = ExchangePlace.system
@@ -87,7 +95,8 @@ public struct CacheRequest: Sendable {
         init(_ parts: RareParts) { self.parts = parts }
     }
 
-    /// What few requests have, behind one reference, so that the others are copied as if it did not exist: whether there is any of it.
+    /// What few requests have, behind one reference, so that the others are copied as if it did not
+    /// exist: whether there is any of it.
     var hasRareParts: Bool { boxed != nil }
 
     /// These.

@@ -3,7 +3,7 @@ public import HTTPTypes
 
 /// The answer to a ``CacheRequest``: one head, one body, and how it came about.
 public struct CacheResponse: Sendable {
-    /// Where the body's octets come from.
+    /// Where the body's bytes come from.
     public enum Source: String, Sendable, Hashable {
         /// A stored response answered without the origin.
         case store

@@ -4,8 +4,8 @@ import HTTPTypes
 
 /// Tells the partition of a request: whose stored responses it may see.
 ///
-/// The HMAC keeps the credentials themselves out of key, store and logs, and its secret keeps a stolen store from being
-/// searched for them.
+/// The HMAC keeps the credentials themselves out of key, store and logs, and its secret keeps a
+/// stolen store from being searched for them.
 struct CredentialPartition: Sendable {
     private let secret: SymmetricKey
 
@@ -13,10 +13,12 @@ struct CredentialPartition: Sendable {
         self.secret = SymmetricKey(data: secret)
     }
 
-    /// Whether a field says on whose behalf a request is made: a credential, or a proof that goes with one.
+    /// Whether a field says on whose behalf a request is made: a credential, or a proof that goes
+    /// with one.
     static func isCredential(_ field: HTTPField) -> Bool { meaning(of: field) != nil }
 
-    /// Whether it is the same for many requests of one principal, so that it tells principals apart.
+    /// Whether it is the same for many requests of one principal, so that it tells principals
+    /// apart.
     private static func isKeyed(_ field: HTTPField) -> Bool { meaning(of: field) == .credential }
 
     private static func meaning(of field: HTTPField) -> RequestFieldTable.Meaning? {
@@ -36,7 +38,8 @@ struct CredentialPartition: Sendable {
         if let principal = request.principal { return .principal(principal) }
         guard Self.hasCredentials(request.head.headerFields, ignoring: ignored) else { return .shared }
         var hmac = HMAC<SHA256>(key: secret)
-        // With proofs alone it is the HMAC of nothing: what nobody in particular asked for, and what is not shared all the same.
+        // With proofs alone it is the HMAC of nothing: what nobody in particular asked for, and
+        // what is not shared all the same.
         for field in request.head.headerFields where Self.isKeyed(field) && !ignored.contains(field.name) {
             hmac.update(field)
         }
@@ -83,9 +86,11 @@ struct CredentialPartition: Sendable {
         )
     }
 
-    /// The partition of the principal that a rule has told by a field or cookie; `nil` where the request has none, or an empty one.
+    /// The partition of the principal that a rule has told by a field or cookie; `nil` where the
+    /// request has none, or an empty one.
     ///
-    /// Of several lines or cookies of the name all count, because servers differ in which they take. A principal that the caller names counts beside it.
+    /// Of several lines or cookies of the name all count, because servers differ in which they
+    /// take. A principal that the caller names counts beside it.
     func partition(of request: CacheRequest, by source: ExchangeSettings.PrincipalSource) -> CacheKey.Partition? {
         var hmac = HMAC<SHA256>(key: secret)
         // No field of a request begins a sequence like this, so that no credentials ever lead here.
@@ -105,8 +110,8 @@ struct CredentialPartition: Sendable {
         return .credentials(Array(hmac.finalize()))
     }
 
-    /// The request as variants are selected by it: with credentials replaced by their HMACs, because `Vary: Cookie` has selecting fields
-    /// stored with the response. RFC 9111 §4.1
+    /// The request as variants are selected by it: with credentials replaced by their HMACs,
+    /// because `Vary: Cookie` has selecting fields stored with the response. RFC 9111 §4.1
     ///
     /// - Parameters:
     ///   - principal: the field by which a rule tells principals, which is as good as a credential.
@@ -154,7 +159,7 @@ extension HTTPFields {
         var result: [[UInt8]] = []
         for line in self[values: .cookie] {
             for pair in line.utf8.split(separator: UInt8(ascii: ";")) {
-                let isSpace = { (octet: UInt8) in octet == 0x20 || octet == 0x09 }
+                let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
                 let pair = pair.drop(while: isSpace)
                 guard let equals = pair.firstIndex(of: UInt8(ascii: "=")) else { continue }
                 var found = Array(pair[..<equals])

@@ -3,7 +3,8 @@ import HTTPTypes
 import Logging
 import NIOCore
 
-/// Answering from the store: the whole representation, a 304 to the caller's own condition, or the ranges it asks for.
+/// Answering from the store: the whole representation, a 304 to the caller's own condition, or the
+/// ranges it asks for.
 extension Exchange {
     /// - Returns: `nil` when the body is gone.
     func serve(_ serve: ExchangeMachine.Serve, isValidated: Bool = false) async -> CacheResponse? {
@@ -18,7 +19,8 @@ extension Exchange {
         return response(serve, head, body, isValidated: isValidated)
     }
 
-    /// The head that answers, and what of the body follows; `nil` where nothing does, because the caller has it already.
+    /// The head that answers, and what of the body follows; `nil` where nothing does, because the
+    /// caller has it already.
     ///
     /// - Parameter boundary: between the parts, where several are asked for.
     func head(
@@ -76,7 +78,7 @@ extension Exchange {
         )
     }
 
-    /// The octets of a selection; `nil` when they are gone.
+    /// The bytes of a selection; `nil` when they are gone.
     private func open(_ selection: StoredSelection, of stored: StoredResponse, boundary: String) async -> BodyStream? {
         let offset = stored.head.partialRange?.range.lowerBound ?? 0
         switch selection {
@@ -98,7 +100,7 @@ extension Exchange {
         var parts: [BodyStream.Part] = []
         for piece in plan.pieces {
             switch piece {
-            case .literal(let octets): parts.append(.buffer(octets))
+            case .literal(let bytes): parts.append(.buffer(bytes))
             case .body(let range):
                 guard let body = await open(stored, range) else { return nil }
                 parts.append(.stream(body))
@@ -116,10 +118,10 @@ extension Exchange {
                 BodyStream($0)
             }
         }
-        let isAway = request.place.isShared
+        let isOriginUnreachable = request.place.isShared
         return await engine.recovering("openBody", at: request.place) {
             let body = try await engine.store.openBody(of: stored, range: range)
-            return isAway ? try await body?.begunAwayFromLoops() : body
+            return isOriginUnreachable ? try await body?.begunAwayFromLoops() : body
         } ?? nil
     }
 

@@ -21,7 +21,8 @@ struct Exchange {
         self.machine = ExchangeMachine(prepared, now: now, eagerRefresh: engine.options.eagerRefresh)
     }
 
-    /// Lookups of one exchange before it stops waiting for other fills' results and asks the origin.
+    /// Lookups of one exchange before it stops waiting for other fills' results and asks the
+    /// origin.
     private static let lookupLimit = 4
 
     mutating func run() async throws -> CacheResponse {
@@ -67,8 +68,8 @@ struct Exchange {
         }
     }
 
-    /// The principal's stored responses, then the shared ones, and whether these are all. Never throws: a store that fails is a store
-    /// that has nothing to serve.
+    /// The principal's stored responses, then the shared ones, and whether these are all. Never
+    /// throws: a store that fails is a store that has nothing to serve.
     func lookup() async -> (found: [StoredResponse], isWhole: Bool) {
         let shared = prepared.sharedKey(key)
         let own = await lookup(key)
@@ -83,7 +84,8 @@ struct Exchange {
         return (found, own != nil && others != nil)
     }
 
-    /// Of the shared ones those that may answer a principal: what is `private` and came to a request of nobody in particular is a guest's, and no user is shown it.
+    /// Of the shared ones those that may answer a principal: what is `private` and came to a
+    /// request of nobody in particular is a guest's, and no user is shown it.
     func forPrincipal(_ shared: [StoredResponse]) -> [StoredResponse] {
         shared.contains { policy.isForOneUser($0.head) } ? shared.filter { !policy.isForOneUser($0.head) } : shared
     }
@@ -97,7 +99,8 @@ struct Exchange {
 
     // MARK: Origins that are known to fail
 
-    /// What answers where asking would be in vain: the origin failed for this key a moment ago, or counts as away.
+    /// What answers where asking would be in vain: the origin failed for this key a moment ago, or
+    /// counts as away.
     ///
     /// - Throws: ``ExchangeError`` where the origin counts as away and nothing stored may answer.
     private func insteadOfAsking() throws -> ExchangeMachine.Serve? {
@@ -105,7 +108,7 @@ struct Exchange {
         let origin = Origin(prepared.target)
         let recent = engine.throttle.recent(key, at: now)
         let verdict = verdict(of: origin)
-        switch machine.insteadOfAsking(recent, isAway: verdict != .reachable) {
+        switch machine.insteadOfAsking(recent, isOriginUnreachable: verdict != .reachable) {
         case .ask: return nil
         case .serve(let serve, _): return serve
         case .refuse(var refusal):
@@ -119,7 +122,8 @@ struct Exchange {
         }
     }
 
-    /// What the breaker says of this request; where it does not count, nothing speaks against asking.
+    /// What the breaker says of this request; where it does not count, nothing speaks against
+    /// asking.
     private func verdict(of origin: Origin) -> Breaker.Verdict {
         prepared.usesBreaker ? engine.origins.verdict(origin, { prepared.asked }, at: now) : .reachable
     }
@@ -132,7 +136,7 @@ struct Exchange {
         let isDue = machine.isRefreshed(
             serve,
             recent: engine.throttle.recent(key, at: now),
-            isAway: verdict(of: origin) != .reachable,
+            isOriginUnreachable: verdict(of: origin) != .reachable,
             isReplayable: request.isReplayable
         )
         // The mode may have changed meanwhile; an origin that is busy is left alone.
@@ -161,7 +165,8 @@ struct Exchange {
     /// - Returns: `nil` when the store should be looked up again.
     private func fetch(with fetcher: Fetcher, seen: UInt32?) async throws -> CacheResponse? {
         guard request.isCollapsible else { return try await fetchAlone(fetcher) }
-        // A body can be under way for long after its head came: who joins then reuses a response by the rules for stored ones. RFC 9111 §4
+        // A body can be under way for long after its head came: who joins then reuses a response by
+        // the rules for stored ones. RFC 9111 §4
         switch engine.fills.admit(
             key,
             seen: seen,
@@ -192,7 +197,8 @@ struct Exchange {
         return try await answer(of: fill, fetcher, isCollapsed: false)
     }
 
-    /// What a fill comes to, as this caller's answer; where it is not for this caller, another fetch's.
+    /// What a fill comes to, as this caller's answer; where it is not for this caller, another
+    /// fetch's.
     func answer(of fill: Fill, _ fetcher: Fetcher, isCollapsed: Bool) async throws -> CacheResponse {
         let answer: Fill.Answer
         do {
@@ -248,7 +254,8 @@ struct Exchange {
             return try await fetchAlone(fetcher.unconditional)
         case .refused:
             if let response = await standIn({ $0.originLooksWrong() }) { return response }
-            // Nothing can stand in (its body is gone, say): once more, and then the answer is this caller's whatever it looks like.
+            // Nothing can stand in (its body is gone, say): once more, and then the answer is this
+            // caller's whatever it looks like.
             var again = fetcher.unconditional
             again.fetch.mayStandIn = false
             return try await fetchAlone(again)
@@ -261,7 +268,8 @@ struct Exchange {
         for interim in fill.interims { inform(interim) }
     }
 
-    /// Waits for a fill's head for a limited time; `nil` when that is over. The fill goes on without this caller then.
+    /// Waits for a fill's head for a limited time; `nil` when that is over. The fill goes on
+    /// without this caller then.
     private func answer(of fill: Fill, isLeader: Bool, within limit: Duration) async throws -> Fill.Answer? {
         let sleeper = engine.sleeper
         return try await withThrowingTaskGroup(of: Fill.Answer?.self) { group in
@@ -310,7 +318,8 @@ struct Exchange {
         )
     }
 
-    /// What another caller's request brought, as from store: with its age, and without the fields that are for that caller alone. RFC 9111 §4
+    /// What another caller's request brought, as from store: with its age, and without the fields
+    /// that are for that caller alone. RFC 9111 §4
     private func collapsed(
         _ response: HTTPResponse,
         _ body: BodyStream,
@@ -337,7 +346,8 @@ struct Exchange {
         return await standIn { $0.originAnswered(status: status) }
     }
 
-    /// Serves what is stored in the origin's place. It may have been replaced since it was looked up: then what replaced it.
+    /// Serves what is stored in the origin's place. It may have been replaced since it was looked
+    /// up: then what replaced it.
     private func standIn(_ choose: (ExchangeMachine) -> ExchangeMachine.Serve?) async -> CacheResponse? {
         guard let serve = choose(machine) else { return nil }
         if let response = await self.serve(serve) { return response }
@@ -362,13 +372,15 @@ struct Exchange {
 }
 
 extension CacheRequest {
-    /// Whether it can be sent again without its caller: it changes nothing, and its content is in memory.
+    /// Whether it can be sent again without its caller: it changes nothing, and its content is in
+    /// memory.
     var isReplayable: Bool {
         if case .stream = body { return false }
         return head.method.isSafe || isContentKeyed
     }
 
-    /// Whether another caller's fetch can be this one's: nothing in the request asks for a part, or for a 304 of its own.
+    /// Whether another caller's fetch can be this one's: nothing in the request asks for a part, or
+    /// for a 304 of its own.
     var isCollapsible: Bool {
         guard head.method != .head, !ignoresStored else { return false }
         let fields = head.headerFields

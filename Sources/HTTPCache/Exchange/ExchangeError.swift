@@ -7,15 +7,18 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The code's name, as it appears in logs and problem details.
         public let description: String
-        /// Nothing usable is stored and no socket may be opened (mode `offline`, or the request asked for the store alone).
+        /// Nothing usable is stored and no socket may be opened (mode `offline`, or the request
+        /// asked for the store alone).
         public static let offlineMiss = Code(description: "offline-miss")
-        /// Something is stored, but a directive forbids its stale use and the origin may not be asked or cannot be reached.
+        /// Something is stored, but a directive forbids its stale use and the origin may not be
+        /// asked or cannot be reached.
         public static let staleForbidden = Code(description: "stale-forbidden")
         /// The origin could not be reached, and nothing usable is stored.
         public static let originUnreachable = Code(description: "origin-unreachable")
         /// The origin answered, but not in HTTP, or the request could not be sent.
         public static let transportFailed = Code(description: "transport-failed")
-        /// The request has no `:scheme`, `:authority` or `:path`, or they name no `http` or `https` target.
+        /// The request has no `:scheme`, `:authority` or `:path`, or they name no `http` or `https`
+        /// target.
         public static let invalidTarget = Code(description: "invalid-target")
         /// Too many requests wait for the origin.
         public static let overloaded = Code(description: "overloaded")
@@ -27,8 +30,9 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
     public var code: Code
     /// What failed, on what, and what to do next; without query values or credentials.
     public var message: String
-    /// The status a gateway answers with: 504 where nobody may be asked, or the origin took no connection or was silent; 502 where it hung up or sent no HTTP; 503 when
-    /// overloaded or shut down, 400 for a target that is none. RFC 9110 §15.6
+    /// The status a gateway answers with: 504 where nobody may be asked, or the origin took no
+    /// connection or was silent; 502 where it hung up or sent no HTTP; 503 when overloaded or shut
+    /// down, 400 for a target that is none. RFC 9110 §15.6
     public var status: Int
     /// How the exchange ended, in the words of RFC 9211.
     public var outcome: CacheOutcome
@@ -57,7 +61,8 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
         )
     }
 
-    /// The origin could not be reached, and what would answer for it was there, but its body is not.
+    /// The origin could not be reached, and what would answer for it was there, but its body is
+    /// not.
     static func bodyGone(_ cause: any Error) -> ExchangeError {
         ExchangeError(
             code: .originUnreachable,
@@ -96,7 +101,8 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
         )
     }
 
-    /// No connection could be had for reasons of this cache's own: it is overloaded, and not the origin.
+    /// No connection could be had for reasons of this cache's own: it is overloaded, and not the
+    /// origin.
     ///
     /// - Returns: `nil` where the transport failed for another reason.
     static func overloaded(_ error: TransportError) -> ExchangeError? {

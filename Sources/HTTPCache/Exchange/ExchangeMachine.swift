@@ -1,10 +1,12 @@
 package import HTTPCacheSemantics
 package import HTTPTypes
 
-/// One caller's exchange, decided: what the store found goes in, what to do comes out. It performs nothing.
+/// One caller's exchange, decided: what the store found goes in, what to do comes out. It performs
+/// nothing.
 ///
-/// Two questions are answered here and nowhere else: may a stored response answer now (``lookedUp(_:)``), and may it answer after
-/// the origin could not (``originFailed(_:)``, ``originAnswered(status:)``).
+/// Two questions are answered here and nowhere else: may a stored response answer now
+/// (``lookedUp(_:)``), and may it answer after the origin could not (``originFailed(_:)``,
+/// ``originAnswered(status:)``).
 package struct ExchangeMachine: Sendable {
     /// A stored response that answers, and how the exchange is then described.
     package struct Serve: Sendable {
@@ -20,7 +22,8 @@ package struct ExchangeMachine: Sendable {
     /// A request to the origin, and why.
     package struct Fetch: Sendable {
         package var request: HTTPRequest
-        /// The stored response that `request` validates; `nil` when it is unconditional or carries the caller's own conditions.
+        /// The stored response that `request` validates; `nil` when it is unconditional or carries
+        /// the caller's own conditions.
         package var validating: StoredResponse?
         package var reason: CacheOutcome.ForwardReason
         /// The stored part whose rest `request` asks for. RFC 9111 §3.3
@@ -147,7 +150,8 @@ package struct ExchangeMachine: Sendable {
         }
     }
 
-    /// A stored response that came, or was validated, so lately that the caller wants no other, fresh or not: unless something asks for validation before use.
+    /// A stored response that came, or was validated, so lately that the caller wants no other,
+    /// fresh or not: unless something asks for validation before use.
     private func recent(_ stored: StoredResponse, _ reuse: Reuse) -> Serve? {
         guard let reuseWithin, preference != .networkOnly, preference != .storedOnly, stored.head.status.code < 400,
             // A clock that was set back makes nothing recent for ever.
@@ -175,8 +179,9 @@ package struct ExchangeMachine: Sendable {
         return found.allSatisfy(isStored) ? found : found.filter(isStored)
     }
 
-    /// A principal's own stored response goes before one that is in the shared partition only because nobody in particular asked for it; one that is
-    /// meant for everybody is ranked with the principal's.
+    /// A principal's own stored response goes before one that is in the shared partition only
+    /// because nobody in particular asked for it; one that is meant for everybody is ranked with
+    /// the principal's.
     private func select(_ candidates: [StoredResponse]) -> Int? {
         if let key = candidates.first?.key, candidates.contains(where: { $0.key != key }) {
             let isOwn = candidates.map { $0.key.components.partition != .shared }
@@ -201,7 +206,8 @@ package struct ExchangeMachine: Sendable {
         var error = error
         if let failure = error as? TransportError, let overload = ExchangeError.overloaded(failure) { error = overload }
         if let error = error as? ExchangeError {
-            // A cache that is overloaded would answer 503: what may stand in for that stands in here. RFC 5861 §4
+            // A cache that is overloaded would answer 503: what may stand in for that stands in
+            // here. RFC 5861 §4
             guard error.code == .overloaded,
                 var served = originAnswered(status: .serviceUnavailable) ?? usableWithoutPlace
             else { return .refuse(error) }
@@ -225,7 +231,7 @@ package struct ExchangeMachine: Sendable {
             )
         }
         if preference != .networkOnly, let (stored, reuse) = selected {
-            if let usable = usableWithoutOrigin(stored, reuse, isOriginAway: true) { return .serve(usable) }
+            if let usable = usableWithoutOrigin(stored, reuse, isOriginUnreachable: true) { return .serve(usable) }
             if case .forbidden(let directive) = staleUse(reuse) {
                 return .refuse(staleForbidden(by: directive, cause: error))
             }
@@ -241,15 +247,17 @@ package struct ExchangeMachine: Sendable {
         )
     }
 
-    /// What answers a caller who wants the network first, and the stored response where it cannot be had:
-    /// no place or connection was free for the request.
+    /// What answers a caller who wants the network first, and the stored response where it cannot
+    /// be had: no place or connection was free for the request.
     private var usableWithoutPlace: Serve? {
         guard preference == .networkFirst, let (stored, reuse) = selected else { return nil }
         return usableWithoutOrigin(stored, reuse)
     }
 
-    /// 502 where an origin hung up or showed no valid certificate: it was there, and what it said was not valid. 504 where it was silent, or took no connection: so an
-    /// offline miss has one status, whether it was the one that tried or the breaker answered it. RFC 9110 §15.6.3, §15.6.5
+    /// 502 where an origin hung up or showed no valid certificate: it was there, and what it said
+    /// was not valid. 504 where it was silent, or took no connection: so an offline miss has one
+    /// status, whether it was the one that tried or the breaker answered it. RFC 9110 §15.6.3,
+    /// §15.6.5
     private static func status(for code: TransportError.Code) -> Int {
         code == .connectionClosed || code == .tls ? 502 : 504
     }
@@ -263,7 +271,8 @@ package struct ExchangeMachine: Sendable {
         case ask
         /// This answers, because the origin failed for the key a moment ago, or counts as away.
         case serve(Serve, isRecent: Bool)
-        /// The origin counts as away and nothing stored may answer: this, unless the request may be the one that tries.
+        /// The origin counts as away and nothing stored may answer: this, unless the request may be
+        /// the one that tries.
         case refuse(ExchangeError)
     }
 
@@ -271,8 +280,8 @@ package struct ExchangeMachine: Sendable {
     ///
     /// - Parameters:
     ///   - recent: how the origin failed for the key a moment ago.
-    ///   - isAway: whether its breaker is open.
-    func insteadOfAsking(_ recent: FailureThrottle.Failure?, isAway: Bool) -> Instead {
+    ///   - isOriginUnreachable: whether its breaker is open.
+    func insteadOfAsking(_ recent: FailureThrottle.Failure?, isOriginUnreachable: Bool) -> Instead {
         switch recent {
         case .status(let code):
             if var serve = originAnswered(status: HTTPResponse.Status(code: code)) {
@@ -283,11 +292,11 @@ package struct ExchangeMachine: Sendable {
                 return .serve(serve, isRecent: true)
             }
         case .unreachable:
-            if case .serve(let serve) = originFailed(awayError) { return .serve(serve, isRecent: true) }
+            if case .serve(let serve) = originFailed(unreachableError) { return .serve(serve, isRecent: true) }
         case nil: break
         }
-        guard trustsBreaker, isAway else { return .ask }
-        switch originFailed(awayError) {
+        guard trustsBreaker, isOriginUnreachable else { return .ask }
+        switch originFailed(unreachableError) {
         case .serve(let serve): return .serve(serve, isRecent: false)
         case .fetch: return .ask
         case .refuse(var refusal):
@@ -297,19 +306,21 @@ package struct ExchangeMachine: Sendable {
         }
     }
 
-    /// Whether what was served is renewed in the background now: who asks the cache alone sends nothing, content that is read once is the caller's, and an origin that fails is left
-    /// alone.
+    /// Whether what was served is renewed in the background now: who asks the cache alone sends
+    /// nothing, content that is read once is the caller's, and an origin that fails is left alone.
     ///
     /// - Parameters:
     ///   - recent: how the origin failed for the key a moment ago.
-    ///   - isAway: whether its breaker is open.
+    ///   - isOriginUnreachable: whether its breaker is open.
     ///   - isReplayable: the request can be sent without its caller.
-    func isRefreshed(_ serve: Serve, recent: FailureThrottle.Failure?, isAway: Bool, isReplayable: Bool) -> Bool {
+    func isRefreshed(_ serve: Serve, recent: FailureThrottle.Failure?, isOriginUnreachable: Bool, isReplayable: Bool)
+        -> Bool
+    {
         serve.isToBeRefreshed && isReplayable && !policy.isOnlyIfCached(request) && mode != .offline && recent == nil
-            && !isAway
+            && !isOriginUnreachable
     }
 
-    private var awayError: TransportError {
+    private var unreachableError: TransportError {
         TransportError(
             code: .connect,
             message:
@@ -323,7 +334,8 @@ package struct ExchangeMachine: Sendable {
     /// Whether an origin that counts as away is left alone, instead of being asked each time.
     package var trustsBreaker: Bool { mode == .automatic }
 
-    /// The origin answered with this status: does a stored response answer in its place? RFC 5861 §4
+    /// The origin answered with this status: does a stored response answer in its place? RFC 5861
+    /// §4
     package func originAnswered(status: HTTPResponse.Status) -> Serve? {
         guard status.isServerFailure, preference != .networkOnly, let (stored, reuse) = selected,
             stored.head.status.code < 400, reuse.allowsStaleOnError || reuse.freshness.isFresh,
@@ -342,7 +354,8 @@ package struct ExchangeMachine: Sendable {
         return served
     }
 
-    /// May a response that another request brought before this one came, and that is not stored yet, answer this one? RFC 9111 §4
+    /// May a response that another request brought before this one came, and that is not stored
+    /// yet, answer this one? RFC 9111 §4
     package func mayReuse(_ head: StoredResponseHead) -> Bool {
         guard !asksOriginFirst else { return false }
         return switch policy.reuse(of: head, for: request, at: now).decision {
@@ -351,7 +364,8 @@ package struct ExchangeMachine: Sendable {
         }
     }
 
-    /// The origin has not answered for as long as a caller waits: does a stored response answer in the meantime?
+    /// The origin has not answered for as long as a caller waits: does a stored response answer in
+    /// the meantime?
     package func originIsSlow() -> Serve? {
         guard let (stored, reuse) = selected, mayStandIn(stored, reuse) else { return nil }
         var served = serve(stored, reuse)
@@ -372,7 +386,8 @@ package struct ExchangeMachine: Sendable {
         return served
     }
 
-    /// Whether the operator's permission to use stale responses covers this one: the origin and the caller do not forbid it.
+    /// Whether the operator's permission to use stale responses covers this one: the origin and the
+    /// caller do not forbid it.
     private func mayStandIn(_ stored: StoredResponse, _ reuse: Reuse) -> Bool {
         // What an operator lifted is lifted for an origin that cannot be reached, and this one can.
         preference != .networkOnly && stored.head.status.code < 400 && reuse.staleUse(isOffline: false) == .allowed
@@ -388,7 +403,8 @@ package struct ExchangeMachine: Sendable {
         return Double(reuse.freshness.age.milliseconds) >= age && !policy.isImmutable(stored.head)
     }
 
-    /// Milliseconds of age from which a stored response is renewed ahead of time; `nil`: not before it is stale.
+    /// Milliseconds of age from which a stored response is renewed ahead of time; `nil`: not before
+    /// it is stale.
     private func eagerRefreshAge(_ stored: StoredResponse, _ freshness: Freshness) -> Double? {
         let share =
             rules.map { $0.settings(for: stored.head.fields).eagerRefresh.resolved(eagerRefresh) } ?? eagerRefresh
@@ -396,7 +412,8 @@ package struct ExchangeMachine: Sendable {
         return Double(freshness.lifetime.milliseconds) * share
     }
 
-    /// The first age in milliseconds at which a stored response that is fresh does not answer in the same way any more: it is stale, or is to be renewed.
+    /// The first age in milliseconds at which a stored response that is fresh does not answer in
+    /// the same way any more: it is stale, or is to be renewed.
     func changingAge(_ stored: StoredResponse, _ freshness: Freshness) -> Int64 {
         let lifetime = freshness.lifetime.milliseconds
         guard let age = eagerRefreshAge(stored, freshness), !policy.isImmutable(stored.head), age < Double(lifetime)
@@ -404,7 +421,8 @@ package struct ExchangeMachine: Sendable {
         return Int64(age.rounded(.up))
     }
 
-    /// What renews a stored response that was served, as a request of nobody in particular: without the caller's conditions and ranges.
+    /// What renews a stored response that was served, as a request of nobody in particular: without
+    /// the caller's conditions and ranges.
     ///
     /// - Returns: that request, and what is sent for it.
     package func refresh(of stored: StoredResponse) -> (presented: HTTPRequest, fetch: Fetch) {
@@ -425,29 +443,31 @@ package struct ExchangeMachine: Sendable {
     private func usableWithoutOrigin(
         _ stored: StoredResponse,
         _ reuse: Reuse,
-        isOriginAway: Bool = false
+        isOriginUnreachable: Bool = false
     ) -> Serve? {
         let use = staleUse(reuse)
         var isLifted = false
         switch reuse.decision {
         case .fresh: break
         case .staleWhileRevalidate:
-            // Nobody renews it where no origin is asked, or none answers: then the operator's limit counts, and an old error is none.
-            let isRenewable = !isOriginAway && preference != .storedOnly
+            // Nobody renews it where no origin is asked, or none answers: then the operator's limit
+            // counts, and an old error is none.
+            let isRenewable = !isOriginUnreachable && preference != .storedOnly
             guard isRenewable || (use == .allowed && stored.head.status.code < 400) else { return nil }
         case .staleAllowed:
             // The request's wish does not go beyond the operator's limit where no origin is asked.
             guard use == .allowed else { return nil }
         case .validate:
-            // An old error is no answer, however much its fields allow: a stale success is what the network's absence excuses.
+            // An old error is no answer, however much its fields allow: a stale success is what the
+            // network's absence excuses.
             guard use == .allowed, stored.head.status.code < 400 else { return nil }
             isLifted = reuse.liftedDirective != nil
             // An origin that may be there still is asked, as the directive wants it.
-            guard !isLifted || isOriginAway || preference == .storedOnly else { return nil }
+            guard !isLifted || isOriginUnreachable || preference == .storedOnly else { return nil }
         }
         var served = serve(stored, reuse)
         // A fresh response needs no excuse; a stale one says that the network is away.
-        if isOriginAway || mode == .offline, reuse.decision != .fresh { served.outcome.detail = .offline }
+        if isOriginUnreachable || mode == .offline, reuse.decision != .fresh { served.outcome.detail = .offline }
         if isLifted { served.lift(reuse.liftedDirective) }
         return served
     }
@@ -480,7 +500,8 @@ package struct ExchangeMachine: Sendable {
         )
     }
 
-    /// Only a part is stored, and not what is asked for: the rest completes it, where it can be told from which representation it is.
+    /// Only a part is stored, and not what is asked for: the rest completes it, where it can be
+    /// told from which representation it is.
     private func incomplete(_ stored: StoredResponse) -> Action {
         if preference == .storedOnly || policy.isOnlyIfCached(request) { return .refuse(notStored(.partial)) }
         let completion = policy.completionRequest(for: stored.head, bodyLength: stored.bodyLength, request: request)

@@ -4,7 +4,8 @@ package enum ExchangePlace: Sendable {
     case system
     /// With others, who must not wait: an event loop. What may wait for a disk runs elsewhere.
     case shared(any TaskExecutor)
-    /// Where nobody else is kept waiting, so that reading from a disk may keep it. What is written is so elsewhere all the same.
+    /// Where nobody else is kept waiting, so that reading from a disk may keep it. What is written
+    /// is so elsewhere all the same.
     case own(any BlockingExecutor)
 
     var executor: (any TaskExecutor)? {

@@ -1,10 +1,13 @@
 import NIOCore
 import Synchronization
 
-/// Whether callers' threads may read from a disk: for as long as that takes microseconds, as it does where the system has cached what is read.
+/// Whether callers' threads may read from a disk: for as long as that takes microseconds, as it
+/// does where the system has cached what is read.
 ///
-/// A read that took long is followed by none for a hundred times as long, so that callers' threads wait for a disk one hundredth of the time at most. What is not read here is read where nobody is kept
-/// waiting, which costs changing threads, and does not matter beside a disk that is waited for.
+/// A read that took long is followed by none for a hundred times as long, so that callers' threads
+/// wait for a disk one hundredth of the time at most. What is not read here is read where nobody is
+/// kept waiting, which costs changing threads, and does not matter beside a disk that is waited
+/// for.
 final class ReadingPace: Sendable {
     /// What takes longer waited for a disk.
     private static let patience = TimeAmount.milliseconds(1)

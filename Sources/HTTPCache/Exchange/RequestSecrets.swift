@@ -3,7 +3,8 @@ import HTTPTypes
 
 /// Parameters and fields of a request that are credentials: sent, and seen by nobody else.
 ///
-/// They make a principal as `Authorization` does (see ``CredentialPartition``), and are neither in the key's target nor in a message.
+/// They make a principal as `Authorization` does (see ``CredentialPartition``), and are neither in
+/// the key's target nor in a message.
 final class RequestSecrets: Sendable {
     let parameters: Set<String>
     let fields: Set<HTTPField.Name>
@@ -33,7 +34,8 @@ final class RequestSecrets: Sendable {
     /// Shorter values are in many texts by chance.
     private static let shortestValue = 4
 
-    /// The secrets of a request as they may appear in what others write: as they were sent, decoded, and a field's last word (`Bearer …`).
+    /// The secrets of a request as they may appear in what others write: as they were sent,
+    /// decoded, and a field's last word (`Bearer …`).
     func values(in request: HTTPRequest) -> [String] {
         var values: [String] = []
         for field in request.headerFields where fields.contains(field.name) {

@@ -1,7 +1,8 @@
 import HTTPCacheSemantics
 package import NIOCore
 
-/// A fresh stored response that is in memory and answers: decided at once, with nothing to wait for.
+/// A fresh stored response that is in memory and answers: decided at once, with nothing to wait
+/// for.
 ///
 /// What ``CacheEngine/respond(to:)`` answers in the same moment is the same.
 ///
@@ -11,7 +12,8 @@ package final class ResidentHit: Sendable {
     package let response: CacheResponse
     /// Its content in one piece; empty where the answer has none.
     package let content: ByteBuffer
-    /// What must be so still for another request of the same octets to be answered with the same; `nil` where that is not to be told.
+    /// What must be so still for another request of the same bytes to be answered with the same;
+    /// `nil` where that is not to be told.
     package let conditions: Conditions?
 
     init(response: CacheResponse, content: ByteBuffer, conditions: Conditions?) {
@@ -20,12 +22,14 @@ package final class ResidentHit: Sendable {
         self.conditions = conditions
     }
 
-    /// What an answer rests on, beside the request: what is stored under its keys, mode, rules, and time.
+    /// What an answer rests on, beside the request: what is stored under its keys, mode, rules, and
+    /// time.
     package struct Conditions: Sendable {
         let found: FoundResponses
         let sequence: InvalidationSequence
         let settings: UInt64
-        /// When it was decided. Of several variants one may be the best before that instant that was not after it.
+        /// When it was decided. Of several variants one may be the best before that instant that
+        /// was not after it.
         let since: Timestamp
         let responseTime: Timestamp
         /// Milliseconds: `corrected_initial_age`. RFC 9111 §4.2.3
@@ -38,7 +42,8 @@ package final class ResidentHit: Sendable {
         /// The longest lifetime there is, in milliseconds: 2³¹ seconds. RFC 9111 §1.2.2
         static let lifetimeLimit: Int64 = (1 << 31) * 1000
 
-        /// Its age in milliseconds, RFC 9111 §4.2.3; `nil` where the time is over, or has been set back.
+        /// Its age in milliseconds, RFC 9111 §4.2.3; `nil` where the time is over, or has been set
+        /// back.
         func age(at now: Timestamp) -> Int64? {
             guard now >= since else { return nil }
             let age = initialAge + max(0, now.milliseconds(since: responseTime))
@@ -65,7 +70,8 @@ extension FoundResponses.UnderKey {
 }
 
 extension StoredResponse {
-    /// Whether nothing has happened to it: every change of its head brings a new ``content``, or another time.
+    /// Whether nothing has happened to it: every change of its head brings a new ``content``, or
+    /// another time.
     fileprivate func isSame(as other: StoredResponse) -> Bool {
         id == other.id && content === other.content && head.responseTime == other.head.responseTime
             && head.invalidation == other.head.invalidation

@@ -2,22 +2,26 @@ import Crypto
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// What `No-Vary-Search` says of a path, remembered in the store. Internet-Draft; only with ``EngineOptions/usesNoVarySearch``
+/// What `No-Vary-Search` says of a path, remembered in the store. Internet-Draft; only with
+/// ``EngineOptions/usesNoVarySearch``
 ///
-/// The rule comes with a response and counts for every query of its path. So a response that brings one is stored under its query as the
-/// rule canonicalises it, and the rule itself under the path without a query, with a method that no request has; a lookup asks for the rule, canonicalises
+/// The rule comes with a response and counts for every query of its path. So a response that brings
+/// one is stored under its query as the rule canonicalises it, and the rule itself under the path
+/// without a query, with a method that no request has; a lookup asks for the rule, canonicalises
 /// its own query, and finds what any equivalent query stored.
 struct SearchRules {
     let engine: CacheEngine
 
     static let method = HTTPRequest.Method(rawValue: "NO-VARY-SEARCH")
 
-    /// The keys under which equivalent queries are stored, each with the rule by which they are equivalent: none where no rule is known, or it
-    /// changes nothing.
+    /// The keys under which equivalent queries are stored, each with the rule by which they are
+    /// equivalent: none where no rule is known, or it changes nothing.
     ///
-    /// A response that is found there answers only where it brought that rule itself: another's says nothing about it.
+    /// A response that is found there answers only where it brought that rule itself: another's
+    /// says nothing about it.
     ///
-    /// - Parameter sharedKey: what everybody's response to it is stored under; the same key where nobody else's may answer.
+    /// - Parameter sharedKey: what everybody's response to it is stored under; the same key where
+    ///   nobody else's may answer.
     func equivalents(of key: CacheKey, sharedKey: CacheKey) async -> [(key: CacheKey, rule: NoVarySearch)] {
         var result: [(key: CacheKey, rule: NoVarySearch)] = []
         for partition in key == sharedKey ? [key] : [key, sharedKey] {
@@ -91,7 +95,8 @@ struct SearchRules {
 }
 
 extension TargetURI {
-    /// The tag of every response to this path, whatever its query, that brought a rule: what invalidates one of them invalidates them all.
+    /// The tag of every response to this path, whatever its query, that brought a rule: what
+    /// invalidates one of them invalidates them all.
     ///
     /// A digest, because a path may be longer than a tag.
     var searchTag: String? {

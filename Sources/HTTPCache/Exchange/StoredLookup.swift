@@ -29,7 +29,8 @@ package struct StoredLookup: Sendable {
 
     /// Looks up on the calling thread.
     ///
-    /// - Returns: `nil` where the store fails. ``CacheEngine/respond(to:)``, which is asked then, finds that out for itself, and tells.
+    /// - Returns: `nil` where the store fails. ``CacheEngine/respond(to:)``, which is asked then,
+    ///   finds that out for itself, and tells.
     package func read() -> FoundResponses? { prepared.found { try? store.lookupInPlace($0) } }
 }
 
@@ -51,7 +52,8 @@ package struct FoundResponses: Sendable {
 }
 
 extension PreparedRequest {
-    /// What is stored under the request's keys; `nil` where it has none, or one of them tells nothing.
+    /// What is stored under the request's keys; `nil` where it has none, or one of them tells
+    /// nothing.
     func found(_ look: (CacheKey) -> [StoredResponse]?) -> FoundResponses? {
         guard let key, let own = look(key) else { return nil }
         guard let other = sharedLookupKey else {

@@ -2,10 +2,12 @@ public import HTTPCacheSemantics
 import HTTPTypes
 
 extension CacheEngine {
-    /// Says how a request would be answered, and why, without answering it: no socket is opened, and nothing is written.
+    /// Says how a request would be answered, and why, without answering it: no socket is opened,
+    /// and nothing is written.
     ///
-    /// The request is taken as if it came alone: another's fetch that is under way is not waited for. What would be served is opened, as it would be to be served, so that a body that
-    /// is gone is told of.
+    /// The request is taken as if it came alone: another's fetch that is under way is not waited
+    /// for. What would be served is opened, as it would be to be served, so that a body that is
+    /// gone is told of.
     ///
     /// ```swift
     /// let explanation = try await engine.explain(CacheRequest(head: head))
@@ -13,7 +15,8 @@ extension CacheEngine {
     /// // Would be answered from the store: fresh for another 3 m 20 s (max-age=300).
     /// ```
     ///
-    /// - Parameter instant: when; `nil` for the engine's clock. What is known of the origin now counts for every instant.
+    /// - Parameter instant: when; `nil` for the engine's clock. What is known of the origin now
+    ///   counts for every instant.
     /// - Throws: ``ExchangeError`` for a target that is none, `CancellationError`.
     @concurrent
     public func explain(_ request: CacheRequest, at instant: Timestamp? = nil) async throws -> Explanation {

@@ -22,7 +22,8 @@ struct ExchangeExplaining {
             eagerRefresh: engine.options.eagerRefresh,
             candidates: exchange.request.ignoresStored ? [] : found,
             recentFailure: { engine.throttle.peek(key, at: $0)?.failure },
-            isAway: prepared.usesBreaker && engine.origins.verdict(origin, { prepared.asked }, at: now) != .reachable,
+            isOriginUnreachable: prepared.usesBreaker
+                && engine.origins.verdict(origin, { prepared.asked }, at: now) != .reachable,
             isAdmitted: engine.origins.wouldAdmit(origin, prepared.asked, at: now)
         )
     }
@@ -155,8 +156,8 @@ struct ExchangeExplaining {
             case .status(let code): "\(code)"
             }
         }
-        guard foresight.isAway || failure != nil else { return nil }
-        return Explanation.OriginState(isAway: foresight.isAway, recentFailure: failure)
+        guard foresight.isOriginUnreachable || failure != nil else { return nil }
+        return Explanation.OriginState(isOriginUnreachable: foresight.isOriginUnreachable, recentFailure: failure)
     }
 
     private func selection(of selected: StoredResponse) -> String {

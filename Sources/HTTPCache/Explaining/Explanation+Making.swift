@@ -71,7 +71,8 @@ extension Explanation.Change {
 }
 
 extension CacheEngine {
-    /// Of a request that goes past the store: a method, content or rule that allows no stored answer, or a caller that wants none.
+    /// Of a request that goes past the store: a method, content or rule that allows no stored
+    /// answer, or a caller that wants none.
     func explainForwarding(of prepared: PreparedRequest, at now: Timestamp) -> Explanation {
         let decisions = decisions(for: prepared, nil)
         func verdict(_ situation: Foresight.Situation) -> Explanation.Verdict {

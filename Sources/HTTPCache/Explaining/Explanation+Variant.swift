@@ -13,11 +13,12 @@ extension Explanation {
         public var storedAt: Timestamp
         /// When its head came, or was last freshened.
         public var receivedAt: Timestamp
-        /// Octets in its body.
+        /// Bytes in its body.
         public var bodyLength: Int64
         /// Invalidated, and kept for when the origin cannot be reached.
         public var isInvalidated: Bool
-        /// Its body is gone or damaged, so that it answers nobody. Only found out of those that would be served.
+        /// Its body is gone or damaged, so that it answers nobody. Only found out of those that
+        /// would be served.
         public var isBodyGone: Bool
         /// The request fields that `Vary` names, in lower case.
         public var vary: [String]
@@ -41,7 +42,8 @@ extension Explanation {
 
     /// RFC 9111 §4.2, by its own names: milliseconds and instants.
     public struct Arithmetic: Sendable, Hashable, Codable {
-        /// `date_value`: of the field; `nil` where there is no valid one, and ``responseTime`` stands for it.
+        /// `date_value`: of the field; `nil` where there is no valid one, and ``responseTime``
+        /// stands for it.
         public var dateValue: Timestamp?
         /// `age_value`: of the field; `nil` where there is no valid one.
         public var ageValue: Int64?
@@ -63,7 +65,8 @@ extension Explanation {
         public var currentAge: Int64
         /// `freshness_lifetime`
         public var freshnessLifetime: Int64
-        /// What the lifetime comes from: `maxAge`, `sMaxage`, `expires`, `heuristic`, `explicitExpiry`, `none`, or a rule.
+        /// What the lifetime comes from: `maxAge`, `sMaxage`, `expires`, `heuristic`,
+        /// `explicitExpiry`, `none`, or a rule.
         public var lifetimeSource: String
         /// The fields that it comes from, as they came.
         public var lifetimeFields: [Field]

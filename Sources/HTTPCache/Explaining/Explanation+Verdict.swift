@@ -35,7 +35,8 @@ extension Explanation {
             case recentFailure = "recent-failure"
             case stale
             case invalidated
-            /// The response's `no-cache`, or another directive of its that asks for validation of what is fresh.
+            /// The response's `no-cache`, or another directive of its that asks for validation of
+            /// what is fresh.
             case responseNoCache = "response-no-cache"
             case requestNoCache = "request-no-cache"
             case requestMaxAge = "request-max-age"
@@ -63,7 +64,8 @@ extension Explanation {
         public var answer: Answer
         /// See ``Reason-swift.enum``.
         public var reason: Reason
-        /// The answer's status, where the cache knows it: a stored response's (304, 206 or 416 where the request asks for that), a refusal's, or the origin's 503.
+        /// The answer's status, where the cache knows it: a stored response's (304, 206 or 416
+        /// where the request asks for that), a refusal's, or the origin's 503.
         public var status: Int?
         /// The number of the stored response that answers, is validated or is completed.
         public var stored: Int64?

@@ -1,9 +1,11 @@
 public import HTTPCacheSemantics
 
-/// Why a request would be answered as it would: from the store or not, by which response, directive or rule, and for how long that stays so.
+/// Why a request would be answered as it would: from the store or not, by which response, directive
+/// or rule, and for how long that stays so.
 ///
-/// Made by ``CacheEngine/explain(_:at:)`` with the very code that answers requests. It holds no secrets: values of credentials, cookies and parameters whose names tell of a
-/// secret are replaced by `REDACTED`. Every duration is in milliseconds, every instant in milliseconds since 1970, UTC.
+/// Made by ``CacheEngine/explain(_:at:)`` with the very code that answers requests. It holds no
+/// secrets: values of credentials, cookies and parameters whose names tell of a secret are replaced
+/// by `REDACTED`. Every duration is in milliseconds, every instant in milliseconds since 1970, UTC.
 ///
 /// ```swift
 /// let explanation = try await engine.explain(request)
@@ -18,9 +20,11 @@ public struct Explanation: Sendable, Hashable, Codable {
     public var mode: OfflineMode
     /// See ``Request-swift.struct``.
     public var request: Request
-    /// Which rule decided what for this request and the selected response, in the order of the settings.
+    /// Which rule decided what for this request and the selected response, in the order of the
+    /// settings.
     public var rules: [RuleDecision]
-    /// `nil` where no stored response may answer: by method, content or rule, or because the caller said so.
+    /// `nil` where no stored response may answer: by method, content or rule, or because the caller
+    /// said so.
     public var key: Key?
     /// What is stored under the key, in the order in which it is looked at.
     public var variants: [Variant]
@@ -53,7 +57,8 @@ extension Explanation {
         public var target: String
         /// The target as it is sent, redacted; the same where no rule changes it.
         public var sentTarget: String
-        /// The fields that counted: directives, conditions, ranges, credentials, and what `Vary` names.
+        /// The fields that counted: directives, conditions, ranges, credentials, and what `Vary`
+        /// names.
         public var fields: [Field]
         /// What rules changed in it or left out of the key, in the order in which it was done.
         public var changes: [RequestChange]
@@ -91,15 +96,17 @@ extension Explanation {
         public var target: String
         /// SHA-256 of the content in hexadecimal digits, where that is part of the key.
         public var content: String?
-        /// The short name under which `cache-dump` shows it; `nil` where nobody asked the store for it.
+        /// The short name under which `cache-dump` shows it; `nil` where nobody asked the store for
+        /// it.
         public var shortID: String?
     }
 
     /// What an engine that is running knows of an origin.
     public struct OriginState: Sendable, Hashable, Codable {
         /// It counts as away: the breaker is open.
-        public var isAway: Bool
-        /// How it failed for this key a moment ago: `unreachable`, or the status it sent; `nil` where it did not.
+        public var isOriginUnreachable: Bool
+        /// How it failed for this key a moment ago: `unreachable`, or the status it sent; `nil`
+        /// where it did not.
         public var recentFailure: String?
     }
 

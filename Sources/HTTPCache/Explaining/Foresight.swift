@@ -1,7 +1,8 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// What an exchange would come to: ``ExchangeMachine`` asked what ``Exchange`` asks it, in the same order, and nothing performed.
+/// What an exchange would come to: ``ExchangeMachine`` asked what ``Exchange`` asks it, in the same
+/// order, and nothing performed.
 ///
 /// It decides nothing: each answer is one of the machine's.
 struct Foresight {
@@ -48,7 +49,7 @@ struct Foresight {
     let candidates: [StoredResponse]
     let recentFailure: @Sendable (Timestamp) -> FailureThrottle.Failure?
     /// The origin counts as away.
-    let isAway: Bool
+    let isOriginUnreachable: Bool
     /// A request that nothing stored can answer is sent all the same.
     let isAdmitted: Bool
     /// Stored responses whose bodies are gone.
@@ -88,7 +89,7 @@ struct Foresight {
             outcome.isRefreshed = machine.isRefreshed(
                 serve,
                 recent: recentFailure(now),
-                isAway: isAway,
+                isOriginUnreachable: isOriginUnreachable,
                 isReplayable: prepared.request.isReplayable
             )
         }
@@ -106,7 +107,7 @@ struct Foresight {
         case .refuse(let refusal): return (.refuse(refusal), .lookedUp)
         case .fetch(let fetch):
             let recent = recentFailure(now)
-            switch machine.insteadOfAsking(recent, isAway: isAway) {
+            switch machine.insteadOfAsking(recent, isOriginUnreachable: isOriginUnreachable) {
             case .serve(let serve, let isRecent) where !gone.contains(serve.stored.id):
                 return (.serve(serve), isRecent ? .recentFailure : .away)
             case .refuse(let refusal) where !isAdmitted: return (.refuse(refusal), .away)

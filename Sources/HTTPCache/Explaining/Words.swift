@@ -41,7 +41,8 @@ struct Wording {
         return "'\(name)' forbids its use without validation"
     }
 
-    /// Whether a rule's `stale.on-error` covers how stale a response is; where none does, it was the response or the request that said so.
+    /// Whether a rule's `stale.on-error` covers how stale a response is; where none does, it was
+    /// the response or the request that said so.
     func coversErrors(_ stored: StoredResponseHead, _ freshness: Freshness) -> Bool {
         guard let limit = policy.errorBudget(of: stored) else { return false }
         return freshness.timeToLive >= -limit

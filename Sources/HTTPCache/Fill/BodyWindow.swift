@@ -38,7 +38,8 @@ struct BodyWindow {
         return nil
     }
 
-    /// Drops chunks from the beginning while it is longer than the limit and they are on disk or passed.
+    /// Drops chunks from the beginning while it is longer than the limit and they are on disk or
+    /// passed.
     mutating func trim(to limit: Int64, passed: Int64) {
         while length > limit, let first = chunks.first {
             let next = start + Int64(first.readableBytes)

@@ -3,8 +3,9 @@ import NIOCore
 
 /// Stores a part as it arrives together with what is stored already. RFC 9111 §3.4
 ///
-/// What is appended are the octets of the new part; what is written is the stored stretch before it, its own octets that are needed, and the
-/// stored stretch after it. Offsets are those of the new part throughout, because that is what its readers read.
+/// What is appended are the bytes of the new part; what is written is the stored stretch before it,
+/// its own bytes that are needed, and the stored stretch after it. Offsets are those of the new
+/// part throughout, because that is what its readers read.
 actor CombiningWriter: ResponseWriter {
     private let base: any ResponseWriter
     private var before: BodyStream?
@@ -16,13 +17,13 @@ actor CombiningWriter: ResponseWriter {
     /// What was written, where somebody will look at it.
     private var kept: ByteBuffer?
 
-    /// Which octets a combination consists of.
+    /// Which bytes a combination consists of.
     struct Plan {
-        /// Octets of the stored body that go before the new part.
+        /// Bytes of the stored body that go before the new part.
         var before: Range<Int64>?
-        /// Octets of the new part that are needed.
+        /// Bytes of the new part that are needed.
         var needed: Range<Int64>
-        /// Octets of the stored body that go after it.
+        /// Bytes of the stored body that go after it.
         var after: Range<Int64>?
 
         /// `nil` where nothing of the new part is needed.
@@ -89,13 +90,14 @@ actor CombiningWriter: ResponseWriter {
         return kept ?? ByteBuffer()
     }
 
-    /// As soon as its turn has come, so that octets that are in both can leave memory.
+    /// As soon as its turn has come, so that bytes that are in both can leave memory.
     private func writeAfter() async throws {
         guard let stored = after.take() else { return }
         for try await chunk in stored { try await write(chunk) }
     }
 
-    /// Where an octet of the new part lies in what is written: it may be one of the stored octets that are the same.
+    /// Where a byte of the new part lies in what is written: it may be one of the stored bytes that
+    /// are the same.
     private var shift: Int64 { beforeLength - needed.lowerBound }
 
     var readableLength: Int64 {

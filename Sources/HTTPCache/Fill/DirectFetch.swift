@@ -2,15 +2,18 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Synchronization
 
-/// A fetch that one caller leads on an event loop, by callbacks: what is passed through needs no task, and tasks cost as much as all the rest of it.
+/// A fetch that one caller leads on an event loop, by callbacks: what is passed through needs no
+/// task, and tasks cost as much as all the rest of it.
 ///
-/// It is a ``Fill`` like any other, which others join. What takes longer than the moment in which the origin's head comes (storing it, standing in for it) is done by
-/// tasks that take over from there: ``Outcome/goesOn``.
+/// It is a ``Fill`` like any other, which others join. What takes longer than the moment in which
+/// the origin's head comes (storing it, standing in for it) is done by tasks that take over from
+/// there: ``Outcome/goesOn``.
 package final class DirectFetch: Sendable {
     package enum Outcome: Sendable {
         /// The answer.
         case answered(CacheResponse)
-        /// The same, as it came; where ``CacheEngine/fetchDirectly(_:since:mayRelay:inTurn:_:)`` was told that it may.
+        /// The same, as it came; where ``CacheEngine/fetchDirectly(_:since:mayRelay:inTurn:_:)``
+        /// was told that it may.
         case relayed(RelayedResponse)
         /// ``CacheEngine/respond(to:)`` has the answer when there is one; it is to be asked once.
         case goesOn(DirectFetch)
@@ -56,7 +59,7 @@ package final class DirectFetch: Sendable {
         fill.isCarried(by: call)
     }
 
-    private func received(_ result: Result<TransportAnswer, any Error>) {
+    private func received(_ result: Result<CallbackResponse, any Error>) {
         switch result {
         case .success(.relayed(let response)):
             let status = HTTPResponse.Status(code: response.status)
@@ -135,7 +138,8 @@ package final class DirectFetch: Sendable {
         completion(.answered(answer))
     }
 
-    /// Leaves the rest to tasks: one for the fetch, and one of the caller's, where that is still there.
+    /// Leaves the rest to tasks: one for the fetch, and one of the caller's, where that is still
+    /// there.
     private func goOn(from beginning: Fetcher.Beginning) {
         let fetcher = fetcher(exchange())
         fill.start(on: prepared.request.place.executor) { await fetcher.run($0, from: beginning) }
@@ -165,7 +169,8 @@ package final class DirectFetch: Sendable {
         return response
     }
 
-    /// The caller goes without an answer. Does nothing once it has one, or was told that it is to wait for it.
+    /// The caller goes without an answer. Does nothing once it has one, or was told that it is to
+    /// wait for it.
     package func abandon() {
         guard !isOver.exchange(true, ordering: .relaxed) else { return }
         leave()
@@ -180,12 +185,16 @@ extension CacheEngine {
     /// Sends a request for which nothing is stored to its origin, from the calling event loop.
     ///
     /// - Parameters:
-    ///   - prepared: its ``CacheRequest/onInformational`` is called as long as the caller waits for the final response.
+    ///   - prepared: its ``CacheRequest/onInformational`` is called as long as the caller waits for
+    ///     the final response.
     ///   - start: before the lookup that found nothing.
     ///   - mayRelay: whether an answer that nobody may store may be handed over as it came.
-    ///   - inTurn: does what is to be done with the answer, so that what the loop has to do for others is not kept waiting by many of them.
-    ///   - completion: called once on this loop, unless the fetch is abandoned before; maybe before this returns.
-    /// - Returns: `nil` where there is more to it than that. Then nothing has been done: ``respond(to:)`` is to be asked.
+    ///   - inTurn: does what is to be done with the answer, so that what the loop has to do for
+    ///     others is not kept waiting by many of them.
+    ///   - completion: called once on this loop, unless the fetch is abandoned before; maybe before
+    ///     this returns.
+    /// - Returns: `nil` where there is more to it than that. Then nothing has been done:
+    ///   ``respond(to:)`` is to be asked.
     package func fetchDirectly(
         _ prepared: PreparedRequest,
         since start: LookupStart,

@@ -32,7 +32,7 @@ struct Fetcher: Sendable {
 
     private var origin: Origin { Origin(prepared.target) }
 
-    /// Octets of a body that are stored where the exchange runs.
+    /// Bytes of a body that are stored where the exchange runs.
     private static let inPlaceLimit: Int64 = 256 << 10
 
     /// How far a fetch has come when a task takes it over.
@@ -60,7 +60,8 @@ struct Fetcher: Sendable {
             if case .nothing = beginning {
                 try await engine.enter(origin, request.client, within: prepared.hardTimeout(engine.options))
             }
-            // What is told next may come from this fetch; its place is free when all of it is stored.
+            // What is told next may come from this fetch; its place is free when all of it is
+            // stored.
             defer { engine.origins.leave(origin, request.client) }
             switch beginning {
             case .nothing, .entered: try await fetch(fill, origin)
@@ -158,7 +159,8 @@ struct Fetcher: Sendable {
         }
     }
 
-    /// The stored response under its new head; where the store cannot keep that, this exchange still uses it.
+    /// The stored response under its new head; where the store cannot keep that, this exchange
+    /// still uses it.
     private func freshen(
         _ stored: StoredResponse,
         _ head: StoredResponseHead,
@@ -361,7 +363,8 @@ struct Fetcher: Sendable {
         await store(response, draft.head, storing: response.head.partLength, storing, fill)
     }
 
-    /// An error never takes the place of a stored success, nor of one that was stored while this fetch waited.
+    /// An error never takes the place of a stored success, nor of one that was stored while this
+    /// fetch waited.
     private func mayTakeItsPlace(_ head: StoredResponseHead) async -> Bool {
         guard head.status.code >= 400 else { return true }
         return await !hasStoredSuccess { policy.matchesVariant($0.head, selecting) }
@@ -380,7 +383,8 @@ struct Fetcher: Sendable {
 
     /// Shares a body, and stores it where there is a writer.
     ///
-    /// - Parameter storable: octets that the body must have to be stored: what `Content-Length` or `Content-Range` says.
+    /// - Parameter storable: bytes that the body must have to be stored: what `Content-Length` or
+    ///   `Content-Range` says.
     private func store(
         _ response: TransportResponse,
         _ head: StoredResponseHead,
@@ -390,8 +394,9 @@ struct Fetcher: Sendable {
     ) async {
         let writer = storing.writer
         let notStored = writer == nil ? storing.refusal : nil
-        // What is not stored is shared only where it fits into memory whole, so that no caller waits for another's reading.
-        // Readers go by the message's own length alone; what `Content-Range` says of it may be wrong.
+        // What is not stored is shared only where it fits into memory whole, so that no caller
+        // waits for another's reading. Readers go by the message's own length alone; what
+        // `Content-Range` says of it may be wrong.
         let expected = response.head.contentLength ?? response.body.whole.map { Int64($0.readableBytes) }
         guard writer != nil || expected.map({ $0 <= SharedBody.windowLimit }) == true else {
             engine.fills.detach(fill, key)
@@ -420,7 +425,8 @@ struct Fetcher: Sendable {
                 throw BodyStreamError.truncated(expected: expected, received: received)
             }
             body.receivedAll()
-            // The store commits before the readers see the end: who has read a response whole finds it stored.
+            // The store commits before the readers see the end: who has read a response whole finds
+            // it stored.
             if let writer, body.isStoring {
                 if response.boundary?.isCrossed == true {
                     // Bytes stand behind it: its length was a lie.

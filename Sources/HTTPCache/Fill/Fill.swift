@@ -4,9 +4,10 @@ import Synchronization
 
 /// One fetch, shared by every caller that asks for the same key while it is under way.
 ///
-/// It belongs to no caller: a caller that gives up leaves, and only when the last one has left, and nothing is being stored, does the
-/// fetch end. A response that may not be shared goes to the caller whose request brought it, and to nobody else; the others are
-/// released at once and ask on their own.
+/// It belongs to no caller: a caller that gives up leaves, and only when the last one has left, and
+/// nothing is being stored, does the fetch end. A response that may not be shared goes to the
+/// caller whose request brought it, and to nobody else; the others are released at once and ask on
+/// their own.
 final class Fill: Sendable {
     /// What a caller gets.
     enum Answer: Sendable {
@@ -106,7 +107,8 @@ final class Fill: Sendable {
         }
     }
 
-    /// From now on it goes on when the last caller leaves: somebody was answered otherwise, and wants it in the store.
+    /// From now on it goes on when the last caller leaves: somebody was answered otherwise, and
+    /// wants it in the store.
     func keepGoing() {
         state.withLock { $0.isBackground = true }
     }
@@ -227,12 +229,13 @@ final class Fill: Sendable {
         return hasLeader
     }
 
-    /// What is sent for a request. Interim responses go to the caller whose request it is, for as long as that
-    /// waits, and are kept for those who share the final one: see ``interims``.
+    /// What is sent for a request. Interim responses go to the caller whose request it is, for as
+    /// long as that waits, and are kept for those who share the final one: see ``interims``.
     func sending(_ request: TransportRequest, for presented: CacheRequest) -> TransportRequest {
         var request = request
         let inform = presented.onInformational
-        // Strong: what sends the request holds the fill anyway, and a weak reference makes each count of it slow.
+        // Strong: what sends the request holds the fill anyway, and a weak reference makes each
+        // count of it slow.
         request.onInformational = { interim in
             if self.keep(interim) { inform?(interim) }
         }
@@ -250,10 +253,11 @@ final class Fill: Sendable {
         }
     }
 
-    /// The interim responses that came before the final one, for a caller who shares that. RFC 9110 §15.2
+    /// The interim responses that came before the final one, for a caller who shares that. RFC 9110
+    /// §15.2
     ///
-    /// Not before it is known that the final one is shared: until then they may be meant for one client alone.
-    /// A cookie is never for others.
+    /// Not before it is known that the final one is shared: until then they may be meant for one
+    /// client alone. A cookie is never for others.
     var interims: [HTTPResponse] {
         state.withLock { $0.interims }.map { interim in
             var interim = interim
@@ -309,8 +313,9 @@ extension Fill.State {
     fileprivate mutating func answer(isLeader: Bool) -> Result<Fill.Answer, any Error> {
         switch publication {
         case .shared(let head, let response, let body, let notStored):
-            // A caller that comes when the body's beginning is gone asks on its own. The one whose request it was has its answer in
-            // what came, also when that broke off before it woke up.
+            // A caller that comes when the body's beginning is gone asks on its own. The one whose
+            // request it was has its answer in what came, also when that broke off before it woke
+            // up.
             guard let reader = body.makeReader(evenIfBroken: isLeader) else {
                 return .success(.released(response.status))
             }

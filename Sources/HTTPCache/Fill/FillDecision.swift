@@ -1,11 +1,13 @@
 package import HTTPCacheSemantics
 package import HTTPTypes
 
-/// What a fill does with the head that the origin sent. Pure: request, stored response and head in, decision out.
+/// What a fill does with the head that the origin sent. Pure: request, stored response and head in,
+/// decision out.
 package enum FillDecision: Sendable {
     /// A 304 about the stored response: it has this head now.
     case freshen(StoredResponse, head: StoredResponseHead)
-    /// The same, but what the 304 says must not be stored: the caller whose request it was has it under this head, and the store keeps the old one.
+    /// The same, but what the 304 says must not be stored: the caller whose request it was has it
+    /// under this head, and the store keeps the old one.
     case confirm(StoredResponse, head: StoredResponseHead)
     /// A 304 about something else: ask again without validators.
     case askAgain
@@ -111,7 +113,8 @@ package struct FillContext: Sendable {
         case .shared: partition = isPerPrincipal ? key : key.inPartition(.shared)
         case .principal: partition = key
         }
-        // An error that is no variant among theirs would be selected in place of other variants' successes.
+        // An error that is no variant among theirs would be selected in place of other variants'
+        // successes.
         if response.status.code >= 400,
             storedVariants.contains(where: { $0.head.fields[.vary] != response.headerFields[.vary] })
         {
@@ -145,15 +148,18 @@ package struct FillContext: Sendable {
         return CredentialPartition.hasCredentials(presented.head.headerFields, ignoring: ignored)
     }
 
-    /// Whether a response repeats a secret of the request: a redirection to where it came from, say.
+    /// Whether a response repeats a secret of the request: a redirection to where it came from,
+    /// say.
     private func showsSecrets(_ fields: HTTPFields) -> Bool {
         guard !secretValues.isEmpty else { return false }
         return fields.contains { field in secretValues.contains { field.value.contains($0) } }
     }
 
-    /// For whom a stored response may be kept under the fields that a 304 or a HEAD gave it. RFC 9111 §3, §4.3.4
+    /// For whom a stored response may be kept under the fields that a 304 or a HEAD gave it. RFC
+    /// 9111 §3, §4.3.4
     ///
-    /// "No part of the response" is what `no-store` lets be stored, and `private` in a shared cache.
+    /// "No part of the response" is what `no-store` lets be stored, and `private` in a shared
+    /// cache.
     private func audience(of head: StoredResponseHead) -> Storability {
         if showsSecrets(head.fields) { return .forbidden(.authorization) }
         var request = presented.head
@@ -236,7 +242,8 @@ package struct FillContext: Sendable {
 
     // MARK: Partial content
 
-    /// The rest of what is stored was asked for: with it the whole answers; anything else but a whole new answer is asked for again.
+    /// The rest of what is stored was asked for: with it the whole answers; anything else but a
+    /// whole new answer is asked for again.
     private func complete(
         _ stored: StoredResponse,
         with response: HTTPResponse,
@@ -247,7 +254,8 @@ package struct FillContext: Sendable {
         guard let combined = combined(stored, with: response, at: responseTime), combined.head.status == .ok else {
             return .askAgain
         }
-        // A rest that must not be stored is not put together with what is, nor a principal's with everybody's.
+        // A rest that must not be stored is not put together with what is, nor a principal's with
+        // everybody's.
         switch storability(of: whole) {
         case .shared: break
         case .principal: if stored.isShared { return .askAgain }
@@ -268,7 +276,8 @@ package struct FillContext: Sendable {
             let head = withCallersExpiry(combined.head)
             return .combine(stored, combined, draft(head, in: partition, combined.length, at: responseTime))
         }
-        // A part never takes the place of the whole; of two parts that cannot be combined the newer one stays.
+        // A part never takes the place of the whole; of two parts that cannot be combined the newer
+        // one stays.
         guard stored.head.status == .partialContent else { return .passThrough(.partialContent) }
         return .store(draft(head(of: response, at: responseTime), in: partition, response.partLength, at: responseTime))
     }
@@ -288,7 +297,8 @@ package struct FillContext: Sendable {
         )
     }
 
-    /// The tags of a stored response: its cache groups (RFC 9875 §2), its path where equivalent queries share it, and those of the rules and of the request.
+    /// The tags of a stored response: its cache groups (RFC 9875 §2), its path where equivalent
+    /// queries share it, and those of the rules and of the request.
     private func tags(of fields: HTTPFields, _ settings: ExchangeSettings?) -> [String] {
         var tags: [String] = []
         if options.usesCacheGroups { tags = key.components.target.tags(ofGroups: policy.groups(of: fields)) }
@@ -325,14 +335,16 @@ extension CacheRequest {
 }
 
 extension TargetURI {
-    /// Cache groups as tags of the store: a group is an origin's own, so its origin is part of the name. RFC 9875 §2.1
+    /// Cache groups as tags of the store: a group is an origin's own, so its origin is part of the
+    /// name. RFC 9875 §2.1
     func tags(ofGroups groups: [String]) -> [String] {
         groups.map { "group \(scheme)://\(host):\(port) \($0)" }
     }
 }
 
 extension CachePolicy {
-    /// Whether it may answer, however stale, when the origin cannot be reached: nothing forbids it, and it is no error. An old error is no answer.
+    /// Whether it may answer, however stale, when the origin cannot be reached: nothing forbids it,
+    /// and it is no error. An old error is no answer.
     func isUsableStale(_ head: StoredResponseHead) -> Bool {
         staleUse(of: head) == .allowed && head.status.code < 400
     }
@@ -345,16 +357,17 @@ extension HTTPResponse {
         return type.hasPrefix("text/event-stream") || type.hasPrefix("multipart/x-mixed-replace")
     }
 
-    /// Octets in the part that a 206 says it holds.
+    /// Bytes in the part that a 206 says it holds.
     var partLength: Int64? {
         ContentRange(headerFields).map { $0.range.upperBound - $0.range.lowerBound }
     }
 
-    /// `Content-Length`, where it is one valid number (repeated, it must be the same one). RFC 9110 §8.6
+    /// `Content-Length`, where it is one valid number (repeated, it must be the same one). RFC 9110
+    /// §8.6
     var contentLength: Int64? {
         let values = headerFields[values: .contentLength]
             .flatMap { $0.utf8.split(separator: UInt8(ascii: ",")) }
-            .map { octets in Substring(octets).filter { $0 != " " && $0 != "\t" } }
+            .map { bytes in Substring(bytes).filter { $0 != " " && $0 != "\t" } }
         guard let first = values.first, !first.isEmpty, values.allSatisfy({ $0 == first }),
             first.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
         else { return nil }

@@ -30,7 +30,8 @@ final class FillRegistry: Sendable {
         var keys: [CacheKey: Keyed] = [:]
         /// By their numbers: in the same order each time that the same happens.
         var unregistered: [UInt64: Fill] = [:]
-        /// How many fills have ended, by a small hash of the key: closes the gap between a lookup that missed and joining.
+        /// How many fills have ended, by a small hash of the key: closes the gap between a lookup
+        /// that missed and joining.
         var ended = [UInt32](repeating: 0, count: 256)
         var nextNumber: UInt64 = 1
         var isClosed = false
@@ -46,10 +47,13 @@ final class FillRegistry: Sendable {
 
     /// - Parameters:
     ///   - seen: ``endedCount(_:)`` before the lookup; `nil` skips the comparison.
-    ///   - fence: the store's present invalidation number. A fill that began before an invalidation is left to those who have it.
-    ///   - rules: what holds for the caller's request: a fill under other rules may store what these do not.
+    ///   - fence: the store's present invalidation number. A fill that began before an invalidation
+    ///     is left to those who have it.
+    ///   - rules: what holds for the caller's request: a fill under other rules may store what
+    ///     these do not.
     ///   - check: the caller's.
-    ///   - mayReuse: whether a response that arrived before this caller came, and whose body is still under way, may answer it.
+    ///   - mayReuse: whether a response that arrived before this caller came, and whose body is
+    ///     still under way, may answer it.
     func admit(
         _ key: CacheKey,
         seen: UInt32?,
@@ -60,7 +64,8 @@ final class FillRegistry: Sendable {
     ) -> Admission {
         state.withLock { state in
             if state.isClosed { return .closed }
-            // A fill that began after an invalidation that this caller has not noticed yet is as good as its own.
+            // A fill that began after an invalidation that this caller has not noticed yet is as
+            // good as its own.
             if let fill = state.keys[key]?.fill, fill.fence >= fence, fill.rules == rules,
                 fill.join(check: check, mayReuse)
             {
@@ -71,8 +76,9 @@ final class FillRegistry: Sendable {
         }
     }
 
-    /// A fill that others may join, for a caller who does not wait for another's: `nil` where one is under way, may have ended since the caller looked into the store, or
-    /// the cache is shut down. ``admit(_:seen:fence:rules:mayReuse:)`` tells which.
+    /// A fill that others may join, for a caller who does not wait for another's: `nil` where one
+    /// is under way, may have ended since the caller looked into the store, or the cache is shut
+    /// down. ``admit(_:seen:fence:rules:mayReuse:)`` tells which.
     func leadAtOnce(_ key: CacheKey, seen: UInt32, fence: InvalidationSequence, rules: ObjectIdentifier?) -> Fill? {
         state.withLock { state in
             guard !state.isClosed, state.keys[key]?.fill == nil, seen == state.ended[Self.slot(key)] else { return nil }
@@ -88,7 +94,8 @@ final class FillRegistry: Sendable {
         }
     }
 
-    /// A fill that nobody waits for yet; others may join it. `nil` where one is under way, or the cache is shut down.
+    /// A fill that nobody waits for yet; others may join it. `nil` where one is under way, or the
+    /// cache is shut down.
     func admitInBackground(
         _ key: CacheKey,
         fence: InvalidationSequence,
@@ -101,12 +108,15 @@ final class FillRegistry: Sendable {
         }
     }
 
-    /// Whether a fill may store what it fetched: no fill of the key that began after it has done so.
+    /// Whether a fill may store what it fetched: no fill of the key that began after it has done
+    /// so.
     ///
-    /// Fills of one key run side by side when requests differ (a conditional one, a variant) or after an invalidation; the slower, older
-    /// answer must not take the place of the newer. Each variant is stored on its own. RFC 9111 §4.1
+    /// Fills of one key run side by side when requests differ (a conditional one, a variant) or
+    /// after an invalidation; the slower, older answer must not take the place of the newer. Each
+    /// variant is stored on its own. RFC 9111 §4.1
     ///
-    /// - Parameter isPart: it is a part (206), which may not take the place of a newer whole, but keeps no older whole out.
+    /// - Parameter isPart: it is a part (206), which may not take the place of a newer whole, but
+    ///   keeps no older whole out.
     func claimStoring(_ fill: Fill, _ key: CacheKey, _ head: StoredResponseHead, isPart: Bool = false) -> Bool {
         state.withLock { state in
             let variant = head.selectingFields
@@ -176,16 +186,18 @@ final class FillRegistry: Sendable {
         }
     }
 
-    /// By the end of the key, where keys differ: one that shares its slot with another has its caller look again, and nothing else.
+    /// By the end of the key, where keys differ: one that shares its slot with another has its
+    /// caller look again, and nothing else.
     private static func slot(_ key: CacheKey) -> Int {
         var hash: UInt32 = 2_166_136_261
-        for octet in key.bytes.suffix(16) { hash = (hash ^ UInt32(octet)) &* 16_777_619 }
+        for byte in key.bytes.suffix(16) { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
         return Int((hash ^ hash >> 15) & 255)
     }
 }
 
 extension FillRegistry.State {
-    /// A fill with its first member, or with none. One that may be joined takes the place of the one before.
+    /// A fill with its first member, or with none. One that may be joined takes the place of the
+    /// one before.
     fileprivate mutating func makeFill(
         _ key: CacheKey,
         _ fence: InvalidationSequence,

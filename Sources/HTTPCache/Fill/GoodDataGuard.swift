@@ -1,11 +1,13 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// Refuses a success that looks wrong beside the stored one: a captive portal's page, an empty answer, a list that lost most of its items.
+/// Refuses a success that looks wrong beside the stored one: a captive portal's page, an empty
+/// answer, a list that lost most of its items.
 ///
-/// What is refused does not take the stored response's place. Where its head gives it away, the stored response is served instead
-/// (`detail=guarded`); where only its body does, the caller has it, and the store keeps what it had. Statuses other than 200 and
-/// methods other than GET are not looked at.
+/// What is refused does not take the stored response's place. Where its head gives it away, the
+/// stored response is served instead (`detail=guarded`); where only its body does, the caller has
+/// it, and the store keeps what it had. Statuses other than 200 and methods other than GET are not
+/// looked at.
 public struct GoodDataGuard: Sendable, Hashable {
     /// An empty body does not replace one that was not.
     public var refusesEmpty = true
@@ -14,7 +16,8 @@ public struct GoodDataGuard: Sendable, Hashable {
     /// A page of HTML does not replace what was none: a captive portal's, say.
     /// ``refusesOtherMediaType`` is more than that.
     public var refusesHTML = false
-    /// JSON shorter than this share of the stored JSON's octets does not replace it; 0 lets any length pass.
+    /// JSON shorter than this share of the stored JSON's bytes does not replace it; 0 lets any
+    /// length pass.
     public var minimumJSONShare = 0.0
 
     /// The defaults: empty bodies and other media types are refused.
@@ -44,7 +47,8 @@ public struct GoodDataGuard: Sendable, Hashable {
 }
 
 extension PreparedRequest {
-    /// What keeps a stored response: the type of what is to be kept tells the rule, because that of what looks wrong may be any.
+    /// What keeps a stored response: the type of what is to be kept tells the rule, because that of
+    /// what looks wrong may be any.
     func goodDataGuard(for stored: StoredResponse, _ options: EngineOptions) -> GoodDataGuard? {
         let guarding = options.goodDataGuard ?? request.goodDataGuard
         guard let rules else { return guarding }

@@ -2,7 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// How long the bodies are that a rule lets be stored, in octets.
+/// How long the bodies are that a rule lets be stored, in bytes.
 struct BodyLimits: Sendable, Hashable {
     var minimum: Int64?
     var maximum: Int64?
@@ -14,7 +14,8 @@ struct BodyLimits: Sendable, Hashable {
 
     var isEmpty: Bool { minimum == nil && maximum == nil }
 
-    /// Whether what is known of a body's length before it comes lets it be stored. A part is as long as the whole.
+    /// Whether what is known of a body's length before it comes lets it be stored. A part is as
+    /// long as the whole.
     func allow(_ draft: ResponseDraft) -> Bool {
         guard let length = Self.length(draft) else { return true }
         return length >= minimum ?? 0 && length <= maximum ?? .max
@@ -23,7 +24,7 @@ struct BodyLimits: Sendable, Hashable {
     /// What is left to be seen when the body comes.
     func afterwards(_ draft: ResponseDraft) -> BodyLimits {
         var limits = self
-        // Of a part fewer octets come.
+        // Of a part fewer bytes come.
         if draft.head.status == .partialContent { limits.minimum = nil }
         return limits
     }
@@ -36,7 +37,8 @@ struct BodyLimits: Sendable, Hashable {
 
 /// Stores a body whose length nobody told, while it is within a rule's limits.
 ///
-/// One that grows too long is given up as by a store that is full; one that ends too short is not made visible. Readers notice nothing.
+/// One that grows too long is given up as by a store that is full; one that ends too short is not
+/// made visible. Readers notice nothing.
 actor LimitedWriter: ResponseWriter {
     /// The body is longer than the rule allows.
     struct TooLong: Error {}

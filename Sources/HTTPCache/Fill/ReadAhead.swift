@@ -2,7 +2,8 @@ import NIOCore
 import Synchronization
 
 extension BodyStream {
-    /// The same body, read where no event loop is kept from working: its first chunk now, by whoever calls, and each of the others while the one before is written.
+    /// The same body, read where no event loop is kept from working: its first chunk now, by
+    /// whoever calls, and each of the others while the one before is written.
     func begunAwayFromLoops() async throws -> BodyStream {
         let begun = ReadAhead(self)
         try await begun.readFirst()
@@ -21,13 +22,16 @@ private final class Unused: Sendable {
     func take() -> ReadAhead? { chunks.withLock { $0.take() } }
 }
 
-/// A body's chunks, one of them ahead of its reader and no more: what a slow client costs is two chunks.
+/// A body's chunks, one of them ahead of its reader and no more: what a slow client costs is two
+/// chunks.
 ///
-/// `@unchecked`: one task reads the body, and what is read for it is read by one task at a time, which begins when the one before has ended
-/// and whose end the reader waits for before it touches anything.
+/// `@unchecked`: one task reads the body, and what is read for it is read by one task at a time,
+/// which begins when the one before has ended and whose end the reader waits for before it touches
+/// anything.
 private final class ReadAhead: @unchecked Sendable {
     private var iterator: BodyStream.AsyncIterator
-    /// Octets that have not been read yet, where the length is known: nobody is asked for what comes after the last.
+    /// Bytes that have not been read yet, where the length is known: nobody is asked for what comes
+    /// after the last.
     private var rest: Int64?
     private var first: ByteBuffer?
     private var coming: Task<ByteBuffer?, any Error>?
@@ -37,7 +41,8 @@ private final class ReadAhead: @unchecked Sendable {
         rest = body.length
     }
 
-    /// Nobody reads on. What is being read is one chunk, and ends by itself where the store does not look at this.
+    /// Nobody reads on. What is being read is one chunk, and ends by itself where the store does
+    /// not look at this.
     deinit { coming?.cancel() }
 
     func readFirst() async throws {

@@ -1,13 +1,15 @@
 import NIOCore
 import Synchronization
 
-/// A body on its way from the origin, read by any number of callers, each at its own pace, while it is stored.
+/// A body on its way from the origin, read by any number of callers, each at its own pace, while it
+/// is stored.
 ///
-/// What has arrived stays in a window in memory. A chunk may leave the window once it is on disk, from where a reader that
-/// fell behind gets it, or once some reader has passed it and another chunk needs its room. So a stored body is paced by the disk, one
-/// that is not stored (any more) by its fastest reader, and none by its slowest; and memory is bounded. A reader that a body
-/// without a store has left behind is told so. When the last reader leaves, a body that is not stored ends, and one that is
-/// goes on for a limited time: see ``UnreadLimit``.
+/// What has arrived stays in a window in memory. A chunk may leave the window once it is on disk,
+/// from where a reader that fell behind gets it, or once some reader has passed it and another
+/// chunk needs its room. So a stored body is paced by the disk, one that is not stored (any more)
+/// by its fastest reader, and none by its slowest; and memory is bounded. A reader that a body
+/// without a store has left behind is told so. When the last reader leaves, a body that is not
+/// stored ends, and one that is goes on for a limited time: see ``UnreadLimit``.
 final class SharedBody: Sendable {
     fileprivate struct Reader {
         var offset: Int64 = 0
@@ -44,10 +46,10 @@ final class SharedBody: Sendable {
         var producer: CheckedContinuation<Void, Never>?
     }
 
-    /// Octets the window holds before chunks have to leave it. One chunk more may be in it.
+    /// Bytes the window holds before chunks have to leave it. One chunk more may be in it.
     static let windowLimit: Int64 = 1 << 20
 
-    /// Octets in the whole body, where the origin announced them.
+    /// Bytes in the whole body, where the origin announced them.
     let length: Int64?
     private let state: Mutex<State>
     /// See ``SuspendingWrites``.
@@ -58,7 +60,8 @@ final class SharedBody: Sendable {
 
     /// - Parameters:
     ///   - writesInPlace: the writer may be used where the body comes in.
-    ///   - unread: whether it goes on when it is stored and the last reader leaves. As a fetch in the background unless told otherwise.
+    ///   - unread: whether it goes on when it is stored and the last reader leaves. As a fetch in
+    ///     the background unless told otherwise.
     ///   - watch: keeps that limit.
     ///   - onAbandoned: called when it is given up because nobody reads it.
     init(
@@ -79,7 +82,7 @@ final class SharedBody: Sendable {
 
     // MARK: Producing (one task)
 
-    /// Takes the next octets, wakes readers, stores, and waits where the window is full.
+    /// Takes the next bytes, wakes readers, stores, and waits where the window is full.
     ///
     /// - Returns: `false` when nobody reads and nothing is stored: there is no use in going on.
     func append(_ chunk: ByteBuffer) async -> Bool {
@@ -99,13 +102,14 @@ final class SharedBody: Sendable {
                 try await writesInPlace ? write(chunk, writer) : awayFromLoops { try await self.write(chunk, writer) }
             state.withLock { $0.window.persisted = readable }
         } catch {
-            // A failing store never fails a response: the callers go on, and what is on disk already can still be read back.
+            // A failing store never fails a response: the callers go on, and what is on disk
+            // already can still be read back.
             state.withLock { $0.isStoring = false }
             await writer.abandon()
         }
     }
 
-    /// - Returns: octets that can be read back.
+    /// - Returns: bytes that can be read back.
     private func write(_ chunk: ByteBuffer, _ writer: any ResponseWriter) async throws -> Int64 {
         try await writer.append(chunk)
         return await writer.readableLength
@@ -160,7 +164,7 @@ final class SharedBody: Sendable {
         return content
     }
 
-    /// The body is complete, or broke off. Readers see it after the octets before it.
+    /// The body is complete, or broke off. Readers see it after the bytes before it.
     func finish(throwing error: (any Error)? = nil) {
         let waiting = state.withLock { state in
             endUnread(&state)
@@ -172,7 +176,8 @@ final class SharedBody: Sendable {
 
     // MARK: Reading
 
-    /// A new reader at the beginning; `nil` when the beginning is gone, or the body has been given up or broke off.
+    /// A new reader at the beginning; `nil` when the beginning is gone, or the body has been given
+    /// up or broke off.
     ///
     /// - Parameter evenIfBroken: a body that broke off is read as far as it came.
     func makeReader(evenIfBroken: Bool = false) -> SharedBodyReader? {

@@ -3,13 +3,14 @@ import HTTPTypes
 /// How long a body that is being stored goes on when its last reader has left. Pure.
 ///
 /// * 1 second, and for a body of unknown length no further than 8 MiB from its beginning.
-/// * A body of known length goes on for 10 seconds where it will be complete by then, at the pace that
-///   it had in the first one: what is nearly there serves the next caller.
+/// * A body of known length goes on for 10 seconds where it will be complete by then, at the pace
+///   that it had in the first one: what is nearly there serves the next caller.
 /// * A stream of unknown length does not go on at all: its end may never come.
-/// * A fetch that no caller waited for (a stored response is renewed in the background) has no reader from
-///   the beginning, and is bounded by its bytes alone.
+/// * A fetch that no caller waited for (a stored response is renewed in the background) has no
+///   reader from the beginning, and is bounded by its bytes alone.
 ///
-/// A request that waits for a place or a connection at the same origin ends it at once: see ``UnreadWatch``.
+/// A request that waits for a place or a connection at the same origin ends it at once: see
+/// ``UnreadWatch``.
 package struct UnreadLimit: Sendable, Hashable {
     /// What a body may do without a reader.
     package enum Allowance: Sendable, Hashable {
@@ -61,7 +62,8 @@ package struct UnreadLimit: Sendable, Hashable {
 }
 
 extension HTTPResponse {
-    /// Whether its content is a sequence that may go on for as long as its reader listens, and may be stored all the same.
+    /// Whether its content is a sequence that may go on for as long as its reader listens, and may
+    /// be stored all the same.
     fileprivate var isStream: Bool {
         guard let type = headerFields[.contentType] else { return false }
         let essence = type.prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }

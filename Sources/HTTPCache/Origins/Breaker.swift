@@ -1,19 +1,23 @@
 package import HTTPCacheSemantics
 
-/// Whether one origin counts as unreachable, and which requests to it fail by themselves. Pure: events go in, verdicts come out.
+/// Whether one origin counts as unreachable, and which requests to it fail by themselves. Pure:
+/// events go in, verdicts come out.
 ///
-/// An origin is unreachable where no connection comes about, where it hangs up on requests and then on probes for something else too, or
-/// where it is silent to requests for different targets in a row. A target that fails among others that succeed is that target's affair:
-/// see ``FailingTargets``. Open, the breaker lets through the background probes and, while clients ask for what is not stored, one request
-/// a second. docs/decisions/0007
+/// An origin is unreachable where no connection comes about, where it hangs up on requests and then
+/// on probes for something else too, or where it is silent to requests for different targets in a
+/// row. A target that fails among others that succeed is that target's affair: see
+/// ``FailingTargets``. Open, the breaker lets through the background probes and, while clients ask
+/// for what is not stored, one request a second. docs/decisions/0007
 package struct Breaker: Sendable, Hashable {
     /// How a request failed.
     package enum Failure: Sendable, Hashable {
         /// No connection came about: the target has no part in it.
         case connection
-        /// The origin took the connection, and hung up. To see whether it does so on others takes no time.
+        /// The origin took the connection, and hung up. To see whether it does so on others takes
+        /// no time.
         case hangUp
-        /// The origin took the connection, and was silent. To see whether it is so to others takes as long again.
+        /// The origin took the connection, and was silent. To see whether it is so to others takes
+        /// as long again.
         case silence
     }
 
@@ -60,7 +64,8 @@ package struct Breaker: Sendable, Hashable {
     private var phase = Phase.closed
     private var run = Run()
     private var failing = FailingTargets()
-    /// How often of late the origin turned out reachable just after it was called unreachable, up to ``doubtLimit``: then it takes more to call it so again.
+    /// How often of late the origin turned out reachable just after it was called unreachable, up
+    /// to ``doubtLimit``: then it takes more to call it so again.
     private var doubt = 0
     private var doubtedAt = Timestamp.distantPast
     /// When asking for something else last showed that the origin is reachable.
@@ -73,7 +78,8 @@ package struct Breaker: Sendable, Hashable {
     package static let tryPause = Duration.seconds(1)
     /// The same where it was wrong of late to call the origin unreachable.
     static let tryPauseInDoubt = Duration.milliseconds(250)
-    /// Probes that must fail too where something else is asked for before the origin is called unreachable.
+    /// Probes that must fail too where something else is asked for before the origin is called
+    /// unreachable.
     static let confirmations = 2
     /// A target that failed lately leaves the turn to others for this long.
     static let courtesy = Duration.milliseconds(500)
@@ -95,7 +101,8 @@ package struct Breaker: Sendable, Hashable {
         phase == .closed && run.connections == 0 && run.responses == 0 && failing.isEmpty && doubt == 0
     }
 
-    /// Whether the last failure was one after a connection: then a probe asks for another target than the one that failed.
+    /// Whether the last failure was one after a connection: then a probe asks for another target
+    /// than the one that failed.
     var probesAnotherTarget: Bool { didConnect }
 
     /// Probes that failed since it opened.
@@ -157,11 +164,13 @@ package struct Breaker: Sendable, Hashable {
         guard !isOpen else { return .none }
         switch failure {
         case .connection:
-            // One is enough, unless connections were refused and taken in turn: then a row that chance does not make.
+            // One is enough, unless connections were refused and taken in turn: then a row that
+            // chance does not make.
             guard run.connections >= 1 << (2 * doubt) else { return .none }
             open(at: now, firstTry: now)
         case .hangUp, .silence:
-            // To confirm it would keep every miss waiting until it has been silent to the probes too.
+            // To confirm it would keep every miss waiting until it has been silent to the probes
+            // too.
             guard run.silentTargets.count >= options.silenceThreshold, doubt == 0 else {
                 return run.responses >= options.failureThreshold ? confirm(at: now) : .none
             }
@@ -171,8 +180,8 @@ package struct Breaker: Sendable, Hashable {
         return .open
     }
 
-    /// It may be wrong to call the origin unreachable: it is asked for something else first, once a second at most. Requests go on
-    /// meanwhile, so that being wrong costs nobody anything.
+    /// It may be wrong to call the origin unreachable: it is asked for something else first, once a
+    /// second at most. Requests go on meanwhile, so that being wrong costs nobody anything.
     private mutating func confirm(at now: Timestamp) -> Action {
         if case .confirming = phase { return .none }
         if let confirmedAt, isRecent(confirmedAt, now, Self.tryPause) { return .none }
@@ -230,7 +239,8 @@ package struct Breaker: Sendable, Hashable {
 
     /// How long to wait before the next probe; `nil` where none is needed.
     ///
-    /// - Parameter jitter: from 0 to 1; spreads the probes of many processes that lost the same origin at the same moment.
+    /// - Parameter jitter: from 0 to 1; spreads the probes of many processes that lost the same
+    ///   origin at the same moment.
     package func backOff(_ options: BreakerOptions, jitter: Double) -> Duration? {
         switch phase {
         case .closed: return nil
@@ -252,6 +262,7 @@ package struct Breaker: Sendable, Hashable {
 }
 
 extension BreakerOptions {
-    /// Different targets at which an origin is silent before it counts as unreachable: one says nothing about others.
+    /// Different targets at which an origin is silent before it counts as unreachable: one says
+    /// nothing about others.
     fileprivate var silenceThreshold: Int { max(failureThreshold, 2) }
 }

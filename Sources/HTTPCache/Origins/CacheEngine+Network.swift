@@ -89,7 +89,8 @@ extension CacheEngine {
         }
     }
 
-    /// Takes a place among the origin's requests under way, waiting for one no longer than a response's head may take.
+    /// Takes a place among the origin's requests under way, waiting for one no longer than a
+    /// response's head may take.
     ///
     /// - Throws: ``OriginRegistry/Overload``, `CancellationError`.
     func enter(_ origin: Origin, _ client: RequestClient, within limit: Duration?) async throws {
@@ -121,7 +122,8 @@ extension CacheEngine {
     /// was sent. The origin may take as long for each piece of the content, and the client as long
     /// as it likes: see ``OriginWait``.
     ///
-    /// - Parameter fill: ended with the time; without one the request is sent by a task of its own, because its caller's is not to be ended.
+    /// - Parameter fill: ended with the time; without one the request is sent by a task of its own,
+    ///   because its caller's is not to be ended.
     private func timed(
         _ request: TransportRequest,
         within limit: Duration?,
@@ -172,9 +174,11 @@ extension CacheEngine {
         return mode == .automatic ? delay : max(delay, options.breaker.initialBackOff)
     }
 
-    /// Asks once: for what failed last where no connection came about, so that the response renews what is stored; else for the head of something else.
+    /// Asks once: for what failed last where no connection came about, so that the response renews
+    /// what is stored; else for the head of something else.
     private func probe(_ origin: Origin) async {
-        // Offline no socket is opened, not even to look; in the other modes the breaker counts for nobody.
+        // Offline no socket is opened, not even to look; in the other modes the breaker counts for
+        // nobody.
         guard mode == .automatic else { return }
         if let request = origins.probe(origin, among: probeRequests(of: origin)) {
             await sendProbe(request, to: origin)
@@ -197,7 +201,8 @@ extension CacheEngine {
         } catch {}
     }
 
-    /// Requests that any origin can answer, if only with 404: of two, because one of them may be the target that fails.
+    /// Requests that any origin can answer, if only with 404: of two, because one of them may be
+    /// the target that fails.
     private func probeRequests(of origin: Origin) -> [(request: CacheRequest, target: Int)] {
         ["/", "/robots.txt"].compactMap { path in
             let request = CacheRequest(
@@ -224,7 +229,8 @@ extension PreparedRequest {
 }
 
 extension Breaker.Failure {
-    /// How a request failed that ended so; `nil` where the origin has no part in it: a failure of this system's own must never count.
+    /// How a request failed that ended so; `nil` where the origin has no part in it: a failure of
+    /// this system's own must never count.
     fileprivate init?(_ code: TransportError.Code) {
         switch code {
         case .connect, .connectTimeout, .nameResolution, .tls: self = .connection
@@ -254,7 +260,8 @@ extension Result<TransportResponse, any Error> {
 }
 
 extension Error {
-    /// Whether the origin was silent for too long. The task may be cancelled for that, and is no caller's.
+    /// Whether the origin was silent for too long. The task may be cancelled for that, and is no
+    /// caller's.
     var isSilence: Bool { (self as? TransportError)?.code == .timeout }
 
     /// Whether no connection was free for too long, which is no caller's doing either.

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Ends what takes too long. One task watches over all limits, so that one that is kept costs a place in a table, and neither a task nor a timer.
+/// Ends what takes too long. One task watches over all limits, so that one that is kept costs a
+/// place in a table, and neither a task nor a timer.
 final class Deadlines: Sendable {
     fileprivate struct Entry {
         /// Since the beginning.
@@ -14,7 +15,8 @@ final class Deadlines: Sendable {
         /// When the watcher wakes; `nil` where there is none.
         var wakes: Duration?
         var watcher: Task<Void, Never>?
-        /// Whether the watcher sleeps on when nothing is left to be watched, because more will come. Who moves a clock by hand counts on those who sleep on it.
+        /// Whether the watcher sleeps on when nothing is left to be watched, because more will
+        /// come. Who moves a clock by hand counts on those who sleep on it.
         var isLingering: Bool
     }
 
@@ -58,7 +60,8 @@ final class Deadlines: Sendable {
         return wasInTime
     }
 
-    /// Nothing more will come: what is watched over now is so to its end, and then nobody sleeps any more.
+    /// Nothing more will come: what is watched over now is so to its end, and then nobody sleeps
+    /// any more.
     func close() {
         let watcher = state.withLock { state in
             state.isLingering = false

@@ -15,8 +15,9 @@ package struct AskedTarget: Sendable, Hashable {
 
 /// The requests that an origin failed lately, each with a back-off of its own. Pure and bounded.
 ///
-/// A request is refused that failed so often in a row, and no other: the same target asked for with other fields is sent. Else a client whose
-/// fields make an origin hang up could have any target refused to everybody.
+/// A request is refused that failed so often in a row, and no other: the same target asked for with
+/// other fields is sent. Else a client whose fields make an origin hang up could have any target
+/// refused to everybody.
 struct FailingTargets: Sendable, Hashable {
     private struct Entry: Sendable, Hashable {
         let asked: AskedTarget
@@ -29,7 +30,8 @@ struct FailingTargets: Sendable, Hashable {
     /// Oldest failure first.
     private var entries: [Entry] = []
 
-    /// Requests that are remembered; of more, the one whose failure is longest ago is forgotten and simply sent.
+    /// Requests that are remembered; of more, the one whose failure is longest ago is forgotten and
+    /// simply sent.
     static let limit = 64
     static let firstPause = Duration.seconds(1)
     static let longestPause = Duration.seconds(8)

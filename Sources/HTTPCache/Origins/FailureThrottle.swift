@@ -2,8 +2,8 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Synchronization
 
-/// What an origin last failed with for a key, for a short while: so that a stored response that answers in its place does so without
-/// asking again each time.
+/// What an origin last failed with for a key, for a short while: so that a stored response that
+/// answers in its place does so without asking again each time.
 final class FailureThrottle: Sendable {
     /// How the origin failed.
     enum Failure: Sendable, Hashable {
@@ -41,7 +41,8 @@ final class FailureThrottle: Sendable {
         }
     }
 
-    /// The failure that a request at `now` would not run into again, and until when; nothing is forgotten.
+    /// The failure that a request at `now` would not run into again, and until when; nothing is
+    /// forgotten.
     func peek(_ key: CacheKey, at now: Timestamp) -> (failure: Failure, until: Timestamp)? {
         let duration = duration
         guard let entry = entries.withLock({ $0[key] }), duration > .zero else { return nil }

@@ -15,7 +15,8 @@ struct Origin: Sendable, Hashable, CustomStringConvertible {
     /// As a request names it, the scheme's default port left out.
     var authority: String { TargetURI.authority(scheme: scheme, host: host, port: port) }
 
-    /// Without the scheme, which tells few apart: several tables are asked for an origin with every request.
+    /// Without the scheme, which tells few apart: several tables are asked for an origin with every
+    /// request.
     func hash(into hasher: inout Hasher) {
         hasher.combine(host)
         hasher.combine(port)

@@ -17,11 +17,13 @@ package struct RequestClient: Sendable, Hashable {
     }
 }
 
-/// The requests under way to one origin and those that wait for a place: who comes next. Pure: continuations are the registry's.
+/// The requests under way to one origin and those that wait for a place: who comes next. Pure:
+/// continuations are the registry's.
 ///
 /// * There are never more under way than the limit.
-/// * A client that holds a quarter of the places gets no further one while another client waits, and the last quarter of the places is
-///   never its: so one client alone leaves room for others, however slow its requests are.
+/// * A client that holds a quarter of the places gets no further one while another client waits,
+///   and the last quarter of the places is never its: so one client alone leaves room for others,
+///   however slow its requests are.
 /// * Clients that wait take turns, whatever the number of their requests. docs/decisions/0025
 package struct OriginPlaces: Sendable {
     package enum Entrance: Sendable, Hashable {
@@ -118,7 +120,8 @@ package struct OriginPlaces: Sendable {
         if client != .none { held[client, default: 0] += 1 }
     }
 
-    /// The first turn that may be taken; at most a few are passed over, because few clients can hold a quarter.
+    /// The first turn that may be taken; at most a few are passed over, because few clients can
+    /// hold a quarter.
     private func nextTurn(limit: Int) -> CircularBuffer<RequestClient>.Index? {
         guard count < limit else { return nil }
         return turns.firstIndex { $0 == .none || count(of: $0) < Self.quarter(limit) }

@@ -1,9 +1,11 @@
 import HTTPCacheSemantics
 import Synchronization
 
-/// What is known of the origins that are asked or unreachable: their breakers, and how many requests are under way to each.
+/// What is known of the origins that are asked or unreachable: their breakers, and how many
+/// requests are under way to each.
 ///
-/// An origin that answers and has no request under way is not in it, so it grows with the work at hand and no further.
+/// An origin that answers and has no request under way is not in it, so it grows with the work at
+/// hand and no further.
 final class OriginRegistry: Sendable {
     /// A class, so that what changes with every request changes in its place.
     fileprivate final class Record {
@@ -26,14 +28,16 @@ final class OriginRegistry: Sendable {
         var isClosed = false
     }
 
-    /// Origins whose failures are remembered at a time; of more, the further ones are simply asked each time.
+    /// Origins whose failures are remembered at a time; of more, the further ones are simply asked
+    /// each time.
     static let breakerLimit = 4096
 
     private let state: Mutex<State>
 
     init(options: EngineOptions) { state = Mutex(State(options: options)) }
 
-    /// Takes other limits. More room is given to those who wait at once; less is reached as requests end.
+    /// Takes other limits. More room is given to those who wait at once; less is reached as
+    /// requests end.
     func reconfigure(_ options: EngineOptions) {
         let admitted = state.withLock { state in
             state.options = options
@@ -126,8 +130,9 @@ final class OriginRegistry: Sendable {
         state.withLock { $0.records[origin]?.breaker.backOff($0.options.breaker, jitter: jitter) }
     }
 
-    /// What a probe asks for: the last GET for which no connection came about. Where the origin took the connection and did not answer, its
-    /// target may be to blame: then the first of some others that has not failed.
+    /// What a probe asks for: the last GET for which no connection came about. Where the origin
+    /// took the connection and did not answer, its target may be to blame: then the first of some
+    /// others that has not failed.
     ///
     /// - Parameter others: these, each with its name.
     func probe(_ origin: Origin, among others: [(request: CacheRequest, target: Int)]) -> CacheRequest? {
@@ -185,7 +190,8 @@ final class OriginRegistry: Sendable {
 
     // MARK: Requests under way
 
-    /// Takes a place among the requests under way, waiting for one where the client may have none now.
+    /// Takes a place among the requests under way, waiting for one where the client may have none
+    /// now.
     ///
     /// - Throws: ``Overload`` when too many wait already, `CancellationError`.
     func enter(_ origin: Origin, _ client: RequestClient) async throws {
@@ -227,7 +233,8 @@ final class OriginRegistry: Sendable {
         }
     }
 
-    /// The same for a request that nothing stored can answer, where nothing speaks against sending it.
+    /// The same for a request that nothing stored can answer, where nothing speaks against sending
+    /// it.
     func enterIfReachable(
         _ origin: Origin,
         _ client: RequestClient,

@@ -2,8 +2,9 @@ import Synchronization
 
 /// A clock for timeouts, which are begun often and hardly ever run out.
 ///
-/// The standard library's clocks keep what a cancelled sleep took (some 700 octets) until the sleep would have been over: with a timeout of a minute around each of 5,000
-/// requests a second that is 200 MB. Here a cancelled sleep leaves nothing, and all sleeps share one of the clock below.
+/// The standard library's clocks keep what a cancelled sleep took (some 700 bytes) until the sleep
+/// would have been over: with a timeout of a minute around each of 5,000 requests a second that is
+/// 200 MB. Here a cancelled sleep leaves nothing, and all sleeps share one of the clock below.
 public final class TimeoutClock<Base: Clock>: Clock where Base.Duration == Duration {
     /// One of the clock below.
     public typealias Instant = Base.Instant
@@ -46,7 +47,8 @@ public final class TimeoutClock<Base: Clock>: Clock where Base.Duration == Durat
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let isCancelled = state.withLock { state in
-                    // Under the lock, which the handler takes too: either it is seen here, or the handler finds the sleeper.
+                    // Under the lock, which the handler takes too: either it is seen here, or the
+                    // handler finds the sleeper.
                     guard !Task.isCancelled else { return true }
                     state.sleeping[number] = (deadline, continuation)
                     schedule(deadline, &state)
@@ -65,7 +67,8 @@ public final class TimeoutClock<Base: Clock>: Clock where Base.Duration == Durat
         let time = min(deadline, base.now.advanced(by: Self.longestAlarm))
         if let alarm = state.alarm, alarm <= time { return }
         state.alarm = time
-        // Detached, so that it keeps none of the task-local values of whoever happened to be first. It ends by itself.
+        // Detached, so that it keeps none of the task-local values of whoever happened to be first.
+        // It ends by itself.
         Task.detached { [self] in
             try? await base.sleep(until: time, tolerance: nil)
             ring(time)

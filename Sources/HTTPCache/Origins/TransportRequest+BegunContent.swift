@@ -2,19 +2,22 @@ import NIOCore
 import Synchronization
 
 extension TransportRequest {
-    /// Octets of content that are read before its request takes a place at the origin.
+    /// Bytes of content that are read before its request takes a place at the origin.
     private static let begunLimit: Int64 = 64 << 10
 
-    /// The same request when its client has sent enough of the content: all of it where it is short, else its beginning.
+    /// The same request when its client has sent enough of the content: all of it where it is
+    /// short, else its beginning.
     ///
     /// A client that announces content and sends none would hold a place for nothing.
     ///
-    /// - Parameter client: content of nobody in particular is a program's own, and is left as it is.
+    /// - Parameter client: content of nobody in particular is a program's own, and is left as it
+    ///   is.
     /// - Throws: what reading the content throws.
     func withContentBegun(for client: RequestClient) async throws -> TransportRequest {
         guard client != .none, let body, body.whole == nil else { return self }
         let begun = BegunContent(body)
-        // Content of unknown length may be one half of a conversation: its client may wait for the response to what it has sent.
+        // Content of unknown length may be one half of a conversation: its client may wait for the
+        // response to what it has sent.
         try await begun.read(body.length.map { min($0, Self.begunLimit) } ?? 1)
         var request = self
         request.body = begun.body(length: body.length)
@@ -24,7 +27,8 @@ extension TransportRequest {
 
 /// Content whose beginning is in memory.
 ///
-/// `@unchecked`: one task reads the beginning, and has returned before another one is given the stream, whose first iterator alone reads on.
+/// `@unchecked`: one task reads the beginning, and has returned before another one is given the
+/// stream, whose first iterator alone reads on.
 private final class BegunContent: @unchecked Sendable {
     private var iterator: BodyStream.AsyncIterator
     private var beginning = ByteBuffer()

@@ -9,7 +9,7 @@ extension BodyStream {
 
     /// One part after the other, each begun when the one before it has been read.
     ///
-    /// - Parameter length: octets in all of them.
+    /// - Parameter length: bytes in all of them.
     package static func concatenating(_ parts: [Part], length: Int64?) -> BodyStream {
         BodyStream(length: length) {
             var rest = parts[...]
@@ -19,8 +19,8 @@ extension BodyStream {
                     if let chunk = try await current?.next() { return chunk }
                     current = nil
                     switch rest.popFirst() {
-                    case .buffer(let octets):
-                        if !octets.isEmpty { return ByteBuffer(bytes: octets) }
+                    case .buffer(let bytes):
+                        if !bytes.isEmpty { return ByteBuffer(bytes: bytes) }
                     case .stream(let body): current = body.makeAsyncIterator()
                     case nil: return nil
                     }
@@ -29,7 +29,7 @@ extension BodyStream {
         }
     }
 
-    /// This body without its first octets.
+    /// This body without its first bytes.
     func dropping(_ count: Int64) -> BodyStream {
         guard count > 0 else { return self }
         let body = self

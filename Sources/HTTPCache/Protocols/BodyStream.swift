@@ -2,14 +2,15 @@ public import NIOCore
 
 /// A body as it passes: chunks in order, pulled one at a time by whoever reads it.
 ///
-/// Pulling is the back-pressure: nothing is produced that nobody asked for. A stream is read once; a second iterator of a
-/// stream that came off the wire throws ``BodyStreamError/alreadyRead``. It ends by returning `nil`, or by throwing when
-/// the body is incomplete; an incomplete body never ends quietly.
+/// Pulling is the back-pressure: nothing is produced that nobody asked for. A stream is read once;
+/// a second iterator of a stream that came off the wire throws ``BodyStreamError/alreadyRead``. It
+/// ends by returning `nil`, or by throwing when the body is incomplete; an incomplete body never
+/// ends quietly.
 public struct BodyStream: AsyncSequence, Sendable {
-    /// Some octets, at least one.
+    /// Some bytes, at least one.
     public typealias Element = ByteBuffer
 
-    /// Octets in the whole body, where that is known before it is read.
+    /// Bytes in the whole body, where that is known before it is read.
     public let length: Int64?
 
     private enum Source: Sendable {
@@ -19,7 +20,8 @@ public struct BodyStream: AsyncSequence, Sendable {
 
     private let source: Source
 
-    /// - Parameter start: called once for each iterator; answers with the function that produces its chunks. The chunks are not empty.
+    /// - Parameter start: called once for each iterator; answers with the function that produces
+    ///   its chunks. The chunks are not empty.
     public init(length: Int64? = nil, start: @escaping @Sendable () -> () async throws -> ByteBuffer?) {
         self.length = length
         source = .chunks(start)
@@ -36,7 +38,7 @@ public struct BodyStream: AsyncSequence, Sendable {
         if case .buffer(let buffer) = source { buffer } else { nil }
     }
 
-    /// No octets at all.
+    /// No bytes at all.
     public static let empty = BodyStream(ByteBuffer())
 
     /// Reads the body once, chunk by chunk.
@@ -64,7 +66,8 @@ public struct BodyStream: AsyncSequence, Sendable {
 
     /// Reads the whole body into memory.
     ///
-    /// - Parameter limit: octets accepted; one more and ``BodyStreamError/tooLarge(limit:)`` is thrown.
+    /// - Parameter limit: bytes accepted; one more and ``BodyStreamError/tooLarge(limit:)`` is
+    ///   thrown.
     public func collect(upTo limit: Int) async throws -> ByteBuffer {
         if let length, length > Int64(limit) { throw BodyStreamError.tooLarge(limit: limit) }
         var whole = ByteBuffer()
@@ -78,14 +81,16 @@ public struct BodyStream: AsyncSequence, Sendable {
     }
 }
 
-/// What can be wrong with reading a ``BodyStream`` itself; failures of what it reads from pass through as they are.
+/// What can be wrong with reading a ``BodyStream`` itself; failures of what it reads from pass
+/// through as they are.
 public enum BodyStreamError: Error, Sendable, Hashable {
     /// The body came off the wire and has been read already.
     case alreadyRead
-    /// The body has more octets than the reader accepts.
+    /// The body has more bytes than the reader accepts.
     case tooLarge(limit: Int)
-    /// The body could not be stored, others read it faster, and what this reader would have read next is gone.
+    /// The body could not be stored, others read it faster, and what this reader would have read
+    /// next is gone.
     case fellBehind
-    /// The body ended after fewer octets than were announced.
+    /// The body ended after fewer bytes than were announced.
     case truncated(expected: Int64, received: Int64)
 }

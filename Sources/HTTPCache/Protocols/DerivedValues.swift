@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Values made of something stored, kept beside it for as long as it is in memory: each is made once and not for every reader.
+/// Values made of something stored, kept beside it for as long as it is in memory: each is made
+/// once and not for every reader.
 ///
 /// At most ``limit`` of them; a further one takes the place of the oldest.
 public final class DerivedValues: Sendable {
@@ -10,7 +11,7 @@ public final class DerivedValues: Sendable {
     private struct Entry {
         var type: ObjectIdentifier
         var maker: (any AnyObject & Sendable)?
-        var octets: Int
+        var bytes: Int
         var value: any Sendable
     }
 
@@ -26,7 +27,8 @@ public final class DerivedValues: Sendable {
 
     /// The value of a type.
     ///
-    /// - Parameter maker: who made it, where values of one type differ by their maker (a decoder with settings of its own).
+    /// - Parameter maker: who made it, where values of one type differ by their maker (a decoder
+    ///   with settings of its own).
     public func value<Value: Sendable>(_ type: Value.Type, madeBy maker: (any AnyObject & Sendable)? = nil) -> Value? {
         let identifier = ObjectIdentifier(type)
         return state.withLock { state in
@@ -41,13 +43,15 @@ public final class DerivedValues: Sendable {
     /// Keeps a value.
     ///
     /// - Parameters:
-    ///   - octets: about what it takes in memory; it counts against the budget of whoever keeps the thing it was made of.
-    ///   - maker: as in ``value(_:madeBy:)``. It lives as long as the value, so that nobody else is ever taken for it.
-    public func keep<Value: Sendable>(_ value: Value, octets: Int, madeBy maker: (any AnyObject & Sendable)? = nil) {
+    ///   - bytes: about what it takes in memory; it counts against the budget of whoever keeps the
+    ///     thing it was made of.
+    ///   - maker: as in ``value(_:madeBy:)``. It lives as long as the value, so that nobody else is
+    ///     ever taken for it.
+    public func keep<Value: Sendable>(_ value: Value, bytes: Int, madeBy maker: (any AnyObject & Sendable)? = nil) {
         let entry = Entry(
             type: ObjectIdentifier(Value.self),
             maker: maker,
-            octets: octets,
+            bytes: bytes,
             value: value
         )
         let (growth, tell, gone) = state.withLock { state -> (Int, (@Sendable (Int) -> Void)?, Entry?) in
@@ -59,7 +63,7 @@ public final class DerivedValues: Sendable {
                 if state.entries.count == Self.limit { gone = state.entries.removeFirst() }
                 state.entries.append(entry)
             }
-            return (octets - (gone?.octets ?? 0), state.onGrowth, gone)
+            return (bytes - (gone?.bytes ?? 0), state.onGrowth, gone)
         }
         // Outside the lock: a value's end may run code of others.
         withExtendedLifetime(gone) {}
@@ -67,15 +71,15 @@ public final class DerivedValues: Sendable {
     }
 
     /// About what is kept now takes in memory.
-    public var octets: Int { state.withLock { $0.entries.reduce(0) { $0 + $1.octets } } }
+    public var bytes: Int { state.withLock { $0.entries.reduce(0) { $0 + $1.bytes } } }
 
-    /// Has every later growth told, by how many octets, to whoever counts them.
+    /// Has every later growth told, by how many bytes, to whoever counts them.
     ///
     /// - Returns: what is kept already.
     package func countGrowth(_ tell: (@Sendable (Int) -> Void)?) -> Int {
         state.withLock { state in
             state.onGrowth = tell
-            return state.entries.reduce(0) { $0 + $1.octets }
+            return state.entries.reduce(0) { $0 + $1.bytes }
         }
     }
 }

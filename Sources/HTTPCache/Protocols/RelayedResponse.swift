@@ -1,29 +1,30 @@
 package import NIOCore
 
-/// A whole response that goes to its caller as its octets came: no cache may store it, and nobody asks what its fields are.
+/// A whole response that goes to its caller as its bytes came: no cache may store it, and nobody
+/// asks what its fields are.
 ///
 /// A class: it is handed on from one to the next.
 package final class RelayedResponse: Sendable {
     /// The message, in HTTP/1.1.
-    package let octets: ByteBuffer
+    package let bytes: ByteBuffer
     package let status: Int
     /// The lines that pass.
     package let runs: Runs
-    /// Octets in the head.
+    /// Bytes in the head.
     package let headLength: Int
     package let hasDate: Bool
     /// Whether the connection that it came by may take another request.
     package let isKeptAlive: Bool
 
     package init(
-        octets: ByteBuffer,
+        bytes: ByteBuffer,
         status: Int,
         runs: Runs,
         headLength: Int,
         hasDate: Bool,
         isKeptAlive: Bool
     ) {
-        self.octets = octets
+        self.bytes = bytes
         self.status = status
         self.runs = runs
         self.headLength = headLength
@@ -31,7 +32,8 @@ package final class RelayedResponse: Sendable {
         self.isKeptAlive = isKeptAlive
     }
 
-    /// Parts of a head, without an allocation: at most four, each behind the one before it, in octets behind the message's first.
+    /// Parts of a head, without an allocation: at most four, each behind the one before it, in
+    /// bytes behind the message's first.
     package struct Runs: Sendable {
         /// Where each begins and ends, in 16 bits.
         private var (low, high): (UInt64, UInt64) = (0, 0)
@@ -44,7 +46,7 @@ package final class RelayedResponse: Sendable {
             return Int(bounds & 0xFFFF)..<Int(bounds >> 16 & 0xFFFF)
         }
 
-        /// Adds octets behind those that are there.
+        /// Adds bytes behind those that are there.
         ///
         /// - Parameter run: up to 65,535.
         /// - Returns: `false` where there is no room for them.
@@ -67,10 +69,10 @@ package final class RelayedResponse: Sendable {
         }
     }
 
-    /// The octets behind the head.
+    /// The bytes behind the head.
     package var content: ByteBuffer {
-        octets.getSlice(at: octets.readerIndex + headLength, length: contentLength) ?? ByteBuffer()
+        bytes.getSlice(at: bytes.readerIndex + headLength, length: contentLength) ?? ByteBuffer()
     }
 
-    package var contentLength: Int { octets.readableBytes - headLength }
+    package var contentLength: Int { bytes.readableBytes - headLength }
 }

@@ -26,7 +26,8 @@ public struct StoreChange: Sendable {
         self.tags = tags
     }
 
-    /// Whether somebody who watches `interest` should look: never `false` for a change that concerns it.
+    /// Whether somebody who watches `interest` should look: never `false` for a change that
+    /// concerns it.
     ///
     /// An invalidation by tag concerns every key: who has the tag is the store's knowledge.
     public func concerns(_ interest: InvalidationScope) -> Bool {
@@ -74,7 +75,8 @@ public final class StoreChangeFeed: Sendable {
         var whenWatched: (@Sendable () -> Void)?
     }
 
-    /// Changes that wait for a slow watcher; beyond them the oldest are dropped, so that it still sees the newest.
+    /// Changes that wait for a slow watcher; beyond them the oldest are dropped, so that it still
+    /// sees the newest.
     public static let bufferLimit = 64
 
     private let state = Mutex(State())
@@ -92,7 +94,8 @@ public final class StoreChangeFeed: Sendable {
 
     /// The changes from now on that concern a key, a target, a prefix, a tag or everything.
     ///
-    /// Ends when the store is closed (``finish()``), when the task that reads it is cancelled, or when the stream is let go.
+    /// Ends when the store is closed (``finish()``), when the task that reads it is cancelled, or
+    /// when the stream is let go.
     public func changes(of interest: InvalidationScope) -> AsyncStream<StoreChange> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: StoreChange.self,
@@ -133,7 +136,8 @@ public final class StoreChangeFeed: Sendable {
         for continuation in concerned { continuation.yield(change) }
     }
 
-    /// Ends the streams of all who watch, after what they were told already, and those of others to come at once. For stores, when they are closed: nothing changes any more.
+    /// Ends the streams of all who watch, after what they were told already, and those of others to
+    /// come at once. For stores, when they are closed: nothing changes any more.
     public func finish() {
         let watching = state.withLock { state in
             state.isFinished = true

@@ -10,9 +10,10 @@ public struct StoredResponse: Sendable, Hashable, Identifiable {
     public let key: CacheKey
     /// What policy decides on.
     public var head: StoredResponseHead
-    /// The store's number for its body. Several heads in turn (freshened by 304) may belong to one body.
+    /// The store's number for its body. Several heads in turn (freshened by 304) may belong to one
+    /// body.
     public let bodyID: Int64
-    /// Octets in the body.
+    /// Bytes in the body.
     public let bodyLength: Int64
     /// When it was first stored.
     public let storedAt: Timestamp
@@ -58,26 +59,28 @@ public struct ResponseDraft: Sendable {
     public var key: CacheKey
     /// What policy decided on.
     public var head: StoredResponseHead
-    /// The first instant at which it is stale; `distantFuture` when never. Indexed, so that a store need not know HTTP.
+    /// The first instant at which it is stale; `distantFuture` when never. Indexed, so that a store
+    /// need not know HTTP.
     public var freshUntil: Timestamp
     /// Whether it may be served stale when the origin cannot be reached.
     public var isUsableStale: Bool
-    /// Octets in the body, where `Content-Length` told.
+    /// Bytes in the body, where `Content-Length` told.
     public var expectedLength: Int64?
     /// When it is stored: the exchange's `now`.
     public var storedAt: Timestamp
-    /// Names under which it can be invalidated together with others, compared octet by octet.
+    /// Names under which it can be invalidated together with others, compared byte by byte.
     ///
-    /// At most ``maximumTagCount``, of at most ``maximumTagLength`` octets each. A response with more is not stored: it
-    /// would outlive an invalidation by a tag that was dropped.
+    /// At most ``maximumTagCount``, of at most ``maximumTagLength`` bytes each. A response with
+    /// more is not stored: it would outlive an invalidation by a tag that was dropped.
     public var tags: [String]
     /// Whether it is kept from eviction for lack of room, from now on.
     ///
-    /// `false` takes no pin away: what was pinned stays so under a new head, and so does what takes its place.
+    /// `false` takes no pin away: what was pinned stays so under a new head, and so does what takes
+    /// its place.
     public var isPinned: Bool
     /// Tags of one response at most.
     public static let maximumTagCount = 64
-    /// Octets in one tag at most, as UTF-8.
+    /// Bytes in one tag at most, as UTF-8.
     public static let maximumTagLength = 1024
     /// Whether a store keeps all its tags.
     public var hasAcceptableTags: Bool {

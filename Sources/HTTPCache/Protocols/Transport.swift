@@ -3,15 +3,19 @@ public import HTTPTypes
 
 /// Takes requests to origin servers. The engine knows no other way out.
 ///
-/// It does no caching, follows no redirects, decodes no content and retries nothing: one request, one answer.
+/// It does no caching, follows no redirects, decodes no content and retries nothing: one request,
+/// one answer.
 public protocol Transport: Sendable {
-    /// Sends a request and returns when the final response's head has arrived; the body streams after it.
+    /// Sends a request and returns when the final response's head has arrived; the body streams
+    /// after it.
     ///
     /// Cancelling the calling task ends the exchange on the wire.
-    /// - Throws: ``TransportError`` when no head came; the body's stream throws it when the body broke off.
+    /// - Throws: ``TransportError`` when no head came; the body's stream throws it when the body
+    ///   broke off.
     func send(_ request: TransportRequest) async throws -> TransportResponse
 
-    /// Whether it keeps ``TransportRequest/headTimeout`` itself; where it does not, the engine sees to it, with a task of its own for each request.
+    /// Whether it keeps ``TransportRequest/headTimeout`` itself; where it does not, the engine sees
+    /// to it, with a task of its own for each request.
     var keepsTimeouts: Bool { get }
 }
 
@@ -34,7 +38,8 @@ public struct TransportRequest: Sendable {
     ///
     /// A transport whose client does not tell of them never calls it.
     public var onInformational: (@Sendable (HTTPResponse) -> Void)?
-    /// Of the request that caused this one: ``CacheRequest/context``. For wrappers around a transport; it is not sent.
+    /// Of the request that caused this one: ``CacheRequest/context``. For wrappers around a
+    /// transport; it is not sent.
     public var context: (any Sendable)?
     /// How long the head of the response may take; then `timeout` is thrown. `nil`, and with a
     /// transport that does not keep timeouts: its own limits alone.
@@ -81,7 +86,8 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The code's name, as it appears in logs.
         public let description: String
-        /// Whether the origin could not be reached: then whatever is stored may answer (DESIGN: the offline contract).
+        /// Whether the origin could not be reached: then whatever is stored may answer (DESIGN: the
+        /// offline contract).
         public let isUnreachable: Bool
         /// The name does not resolve.
         public static let nameResolution = Code(description: "nameResolution", isUnreachable: true)
@@ -93,13 +99,15 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         public static let timeout = Code(description: "timeout", isUnreachable: true)
         /// The origin hung up before or while it answered.
         public static let connectionClosed = Code(description: "connectionClosed", isUnreachable: true)
-        /// The TLS handshake failed. Not "unreachable" in the sense that a certificate which does not verify is an answer; it is counted as such because the origin's content cannot be had.
+        /// The TLS handshake failed. Not "unreachable" in the sense that a certificate which does
+        /// not verify is an answer; it is counted as such because the origin's content cannot be
+        /// had.
         public static let tls = Code(description: "tls", isUnreachable: true)
         /// This process, or the machine, has no descriptor left for a connection. It says nothing
         /// of the origin.
         public static let outOfDescriptors = Code(description: "outOfDescriptors", isUnreachable: false)
-        /// Every connection to the origin was in use, and none became free in time. Nothing was sent.
-        /// It says nothing of the origin.
+        /// Every connection to the origin was in use, and none became free in time. Nothing was
+        /// sent. It says nothing of the origin.
         public static let overloaded = Code(description: "overloaded", isUnreachable: false)
         /// The origin's answer is no HTTP.
         public static let protocolViolation = Code(description: "protocolViolation", isUnreachable: false)

@@ -7,8 +7,8 @@ public protocol ExchangeRules: Sendable {
     /// Asked once for each exchange, hits included: it remembers, and never waits.
     func rules(for request: HTTPRequest) -> RequestRules
 
-    /// Whether any of them is about some paths only. Then a gateway refuses targets with dot segments: an origin
-    /// could resolve one to a path that another rule is about.
+    /// Whether any of them is about some paths only. Then a gateway refuses targets with dot
+    /// segments: an origin could resolve one to a path that another rule is about.
     var havePaths: Bool { get }
 
     /// Which rule decided each setting that is not as by default, for people.
@@ -30,7 +30,8 @@ public struct RuleDecision: Sendable, Hashable, Codable {
     public var value: String
     /// The rule's name, or `rule 3` where it has none.
     public var rule: String
-    /// The line of the file on which the setting stands; `nil` for rules that were made of Swift values.
+    /// The line of the file on which the setting stands; `nil` for rules that were made of Swift
+    /// values.
     public var line: Int?
 
     /// A decision.

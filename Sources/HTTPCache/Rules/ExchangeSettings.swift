@@ -1,7 +1,8 @@
 public import HTTPCacheSemantics
 public import HTTPTypes
 
-/// What holds for one exchange where an operator's rules say more than the engine's options: each setting with the value of the first rule that has it.
+/// What holds for one exchange where an operator's rules say more than the engine's options: each
+/// setting with the value of the first rule that has it.
 ///
 /// The defaults change nothing.
 public struct ExchangeSettings: Sendable, Hashable {
@@ -15,7 +16,8 @@ public struct ExchangeSettings: Sendable, Hashable {
         case value(Value)
     }
 
-    /// Content that becomes part of the key, so that the answer to a POST may be stored. RFC 9111 §2
+    /// Content that becomes part of the key, so that the answer to a POST may be stored. RFC 9111
+    /// §2
     public enum KeyedContent: Sendable, Hashable {
         /// None but a QUERY's, and where the caller asked for it.
         case asRequested
@@ -42,21 +44,28 @@ public struct ExchangeSettings: Sendable, Hashable {
 
     /// Neither stored nor answered from the store.
     public var isBypassed = false
-    /// Methods whose requests are answered from the store and stored; others are forwarded. GET stands for HEAD as well, as in the key. `nil`: GET, HEAD, QUERY and what is keyed with its content.
+    /// Methods whose requests are answered from the store and stored; others are forwarded. GET
+    /// stands for HEAD as well, as in the key. `nil`: GET, HEAD, QUERY and what is keyed with its
+    /// content.
     public var methods: Set<HTTPRequest.Method>?
     /// What is changed in the target, or left out of the key.
     public var target = TargetRewriting()
-    /// Request fields that neither select a variant nor tell principals apart. They are sent, and not stored.
+    /// Request fields that neither select a variant nor tell principals apart. They are sent, and
+    /// not stored.
     public var ignoredFields: Set<HTTPField.Name> = []
-    /// Sends and keys `Accept-Encoding` in one spelling for all requests that mean the same. RFC 9110 §12.5.3
+    /// Sends and keys `Accept-Encoding` in one spelling for all requests that mean the same. RFC
+    /// 9110 §12.5.3
     public var normalizesAcceptEncoding = false
     /// See ``KeyedContent``.
     public var keyedContent = KeyedContent.asRequested
-    /// Stores per principal: as a private cache, in the principal's partition and nowhere else. Requests that name no principal are handled as ever.
+    /// Stores per principal: as a private cache, in the principal's partition and nowhere else.
+    /// Requests that name no principal are handled as ever.
     public var principal: PrincipalSource?
-    /// What is set and removed towards the origin. Neither is in the key: what is removed is gone before, and what is set, the same for all, is added when the request is sent.
+    /// What is set and removed towards the origin. Neither is in the key: what is removed is gone
+    /// before, and what is set, the same for all, is added when the request is sent.
     public var requestFields = FieldEdits()
-    /// How much of the network may be used. Of this and the engine's mode the one counts that uses less: `offline` beats everything.
+    /// How much of the network may be used. Of this and the engine's mode the one counts that uses
+    /// less: `offline` beats everything.
     public var mode: OfflineMode?
     /// See ``EngineOptions/softTimeout``.
     public var softTimeout = Override<Duration>.inherited
@@ -71,15 +80,16 @@ public struct ExchangeSettings: Sendable, Hashable {
     public var responseFields = FieldEdits()
     /// See ``EngineOptions/eagerRefresh``.
     public var eagerRefresh = Override<Double>.inherited
-    /// See ``EngineOptions/goodDataGuard``. The content type that counts is the stored response's, which is to be kept.
+    /// See ``EngineOptions/goodDataGuard``. The content type that counts is the stored response's,
+    /// which is to be kept.
     public var goodDataGuard = Override<GoodDataGuard>.inherited
     /// Tags that responses are stored under beside their cache groups.
     public var tags: [String] = []
     /// Stored responses are not evicted.
     public var isPinned = false
-    /// Bodies that are longer, in octets, are not stored.
+    /// Bodies that are longer, in bytes, are not stored.
     public var maximumBodyLength: Int64?
-    /// Bodies that are shorter, in octets, are not stored.
+    /// Bodies that are shorter, in bytes, are not stored.
     public var minimumBodyLength: Int64?
     /// Freshness, staleness, and which statuses and directives count.
     public var overrides = PolicyOverrides()
@@ -93,7 +103,8 @@ public struct ExchangeSettings: Sendable, Hashable {
         return methods.contains(method) || (method == .head && methods.contains(.get))
     }
 
-    /// Whether responses of a status are stored, and answer where they are stored already: see ``PolicyOverrides/statuses``. A part counts as the whole that it is of.
+    /// Whether responses of a status are stored, and answer where they are stored already: see
+    /// ``PolicyOverrides/statuses``. A part counts as the whole that it is of.
     func stores(_ status: HTTPResponse.Status) -> Bool {
         guard let statuses = overrides.statuses else { return true }
         return statuses.contains(status == .partialContent ? 200 : status.code)
@@ -104,7 +115,8 @@ public struct ExchangeSettings: Sendable, Hashable {
 public struct FieldEdits: Sendable, Hashable {
     /// Names whose fields are removed.
     public var removed: Set<HTTPField.Name>
-    /// Fields that take the place of all of their name. Their values may be secrets, and are in no message.
+    /// Fields that take the place of all of their name. Their values may be secrets, and are in no
+    /// message.
     public var set: HTTPFields
 
     /// Edits; none by default.
@@ -132,11 +144,14 @@ extension FieldEdits: CustomStringConvertible, CustomDebugStringConvertible, Cus
 
 /// What rules change in a target.
 public struct TargetRewriting: Sendable, Hashable {
-    /// Parameters that are taken out before the request is keyed and sent. A trailing `*` stands for any ending.
+    /// Parameters that are taken out before the request is keyed and sent. A trailing `*` stands
+    /// for any ending.
     public var droppedParameters: [String] = []
-    /// Parameters are keyed and sent in the order of their names; values of one name keep their order.
+    /// Parameters are keyed and sent in the order of their names; values of one name keep their
+    /// order.
     public var sortsParameters = false
-    /// Parameters that are sent and not keyed: answers with other values are the same answer, and the values are not in the store. A trailing `*` stands for any ending.
+    /// Parameters that are sent and not keyed: answers with other values are the same answer, and
+    /// the values are not in the store. A trailing `*` stands for any ending.
     public var ignoredParameters: [String] = []
 
     /// None.

@@ -3,10 +3,12 @@ import HTTPTypes
 import NIOCore
 
 extension CacheRequest {
-    /// Whether it is a POST with one GraphQL query: JSON with a document of which a query is selected. GraphQL over HTTP §6.3
+    /// Whether it is a POST with one GraphQL query: JSON with a document of which a query is
+    /// selected. GraphQL over HTTP §6.3
     ///
-    /// Mutations, subscriptions, batches (arrays), content that is encoded or streamed, and whatever cannot be read without doubt are none: a target or an extension that names
-    /// the operation as well, which some servers take before the document.
+    /// Mutations, subscriptions, batches (arrays), content that is encoded or streamed, and
+    /// whatever cannot be read without doubt are none: a target or an extension that names the
+    /// operation as well, which some servers take before the document.
     var isGraphQLQuery: Bool {
         guard head.method == .post, case .buffer(let buffer)? = body,
             head.headerFields[values: .contentType].count == 1, let type = head.headerFields[.contentType],
@@ -20,12 +22,14 @@ extension CacheRequest {
         return GraphQLDocument.operation(in: content.query, named: content.operationName) == .query
     }
 
-    /// Parameters in which servers look for the operation, some of them before they look into the content.
+    /// Parameters in which servers look for the operation, some of them before they look into the
+    /// content.
     private static let operationParameters = ParameterNames([
         "query", "operationName", "variables", "extensions", "id", "documentId", "doc_id", "queryId",
     ])
 
-    /// Whether nothing in a media type says that its text is anything but UTF-8: what is read here is then what a server reads. RFC 8259 §8.1
+    /// Whether nothing in a media type says that its text is anything but UTF-8: what is read here
+    /// is then what a server reads. RFC 8259 §8.1
     private static func isUTF8(_ type: String) -> Bool {
         type.lowercased().split(separator: ";").dropFirst().allSatisfy { parameter in
             let text = parameter.filter { $0 != " " && $0 != "\t" }
@@ -41,10 +45,11 @@ struct GraphQLContent: Sendable, Hashable {
     /// Which of its operations is meant; `nil` where it has only one.
     var operationName: String?
 
-    /// `nil` where it is no JSON object with a `query`, has a member twice, or one that GraphQL over HTTP does not know: a server may read something else in it.
-    init?(_ octets: [UInt8]) {
-        guard String(validating: octets, as: UTF8.self) != nil else { return nil }
-        var scanner = JSONScanner(octets)
+    /// `nil` where it is no JSON object with a `query`, has a member twice, or one that GraphQL
+    /// over HTTP does not know: a server may read something else in it.
+    init?(_ bytes: [UInt8]) {
+        guard String(validating: bytes, as: UTF8.self) != nil else { return nil }
+        var scanner = JSONScanner(bytes)
         guard scanner.take(UInt8(ascii: "{")) else { return nil }
         var seen: Set<String> = []
         var query: String?
@@ -80,26 +85,26 @@ private struct JSONScanner {
     /// More arrays and objects within each other than any variables have.
     private static let maximumDepth = 256
 
-    private let octets: [UInt8]
+    private let bytes: [UInt8]
     private var position = 0
 
-    init(_ octets: [UInt8]) { self.octets = octets }
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     /// Nothing but white space is left.
     var isAtEnd: Bool {
         mutating get {
             skipSpace()
-            return position == octets.count
+            return position == bytes.count
         }
     }
 
     private mutating func skipSpace() {
-        while position < octets.count, [0x20, 0x09, 0x0A, 0x0D].contains(octets[position]) { position += 1 }
+        while position < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[position]) { position += 1 }
     }
 
-    mutating func take(_ octet: UInt8) -> Bool {
+    mutating func take(_ byte: UInt8) -> Bool {
         skipSpace()
-        guard position < octets.count, octets[position] == octet else { return false }
+        guard position < bytes.count, bytes[position] == byte else { return false }
         position += 1
         return true
     }
@@ -109,34 +114,35 @@ private struct JSONScanner {
     private mutating func take(literal: StaticString) -> Bool {
         skipSpace()
         let text = "\(literal)"
-        guard octets[position...].starts(with: text.utf8) else { return false }
+        guard bytes[position...].starts(with: text.utf8) else { return false }
         position += text.utf8.count
         return true
     }
 
-    /// The string that begins here, its escapes resolved; `nil` where there is none, or it holds half a character.
+    /// The string that begins here, its escapes resolved; `nil` where there is none, or it holds
+    /// half a character.
     mutating func string() -> String? {
         guard take(UInt8(ascii: "\"")) else { return nil }
         var result: [UInt8] = []
-        while position < octets.count {
-            let octet = octets[position]
+        while position < bytes.count {
+            let byte = bytes[position]
             position += 1
-            switch octet {
+            switch byte {
             case UInt8(ascii: "\""): return String(validating: result, as: UTF8.self)
             case UInt8(ascii: "\\"):
                 guard let scalar = escape() else { return nil }
                 result += Array(String(Character(scalar)).utf8)
             case 0..<0x20: return nil
-            default: result.append(octet)
+            default: result.append(byte)
             }
         }
         return nil
     }
 
     private mutating func escape() -> Unicode.Scalar? {
-        guard position < octets.count else { return nil }
+        guard position < bytes.count else { return nil }
         defer { position += 1 }
-        switch octets[position] {
+        switch bytes[position] {
         case UInt8(ascii: "\""): return "\""
         case UInt8(ascii: "\\"): return "\\"
         case UInt8(ascii: "/"): return "/"
@@ -148,7 +154,7 @@ private struct JSONScanner {
         case UInt8(ascii: "u"):
             guard let unit = hexadecimal() else { return nil }
             guard 0xD800...0xDBFF ~= unit else { return Unicode.Scalar(unit) }
-            guard octets[(position + 1)...].starts(with: "\\u".utf8) else { return nil }
+            guard bytes[(position + 1)...].starts(with: "\\u".utf8) else { return nil }
             position += 2
             guard let low = hexadecimal(), 0xDC00...0xDFFF ~= low else { return nil }
             return Unicode.Scalar(0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00))
@@ -158,15 +164,16 @@ private struct JSONScanner {
 
     /// Four digits behind the cursor, which then stands on the last of them.
     private mutating func hexadecimal() -> UInt32? {
-        guard octets.count - position > 4 else { return nil }
-        let digits = octets[(position + 1)...(position + 4)]
+        guard bytes.count - position > 4 else { return nil }
+        let digits = bytes[(position + 1)...(position + 4)]
         // `UInt32` would take a sign.
         guard digits.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }) else { return nil }
         position += 4
         return UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
     }
 
-    /// Goes past one value, and says the names of its members where it is an object; `nil` where it is no value.
+    /// Goes past one value, and says the names of its members where it is an object; `nil` where it
+    /// is no value.
     mutating func memberNames() -> [String]? {
         guard take(UInt8(ascii: "{")) else { return skipValue() ? [] : nil }
         var names: [String] = []
@@ -201,14 +208,14 @@ private struct JSONScanner {
             return true
         }
         if take(literal: "true") || take(literal: "false") || take(literal: "null") { return true }
-        guard position < octets.count else { return false }
-        if octets[position] == UInt8(ascii: "\"") { return string() != nil }
+        guard position < bytes.count else { return false }
+        if bytes[position] == UInt8(ascii: "\"") { return string() != nil }
         return skipNumber()
     }
 
     private mutating func skipNumber() -> Bool {
         let start = position
-        while position < octets.count, "+-.0123456789Ee".utf8.contains(octets[position]) { position += 1 }
+        while position < bytes.count, "+-.0123456789Ee".utf8.contains(bytes[position]) { position += 1 }
         return position > start
     }
 }

@@ -7,8 +7,9 @@ package enum GraphQLOperationType: Sendable, Hashable {
 
 /// Tells which operation of a GraphQL document is asked for, and of what type it is. GraphQL §2
 ///
-/// It reads no more than it needs to: definitions and their names, and past everything in brackets. What it cannot read, and what holds anything but operations and fragments, is
-/// nothing: then the request is forwarded as any other, which is right for all of them.
+/// It reads no more than it needs to: definitions and their names, and past everything in brackets.
+/// What it cannot read, and what holds anything but operations and fragments, is nothing: then the
+/// request is forwarded as any other, which is right for all of them.
 package struct GraphQLDocument {
     private enum Token: Hashable {
         case name(String)
@@ -21,15 +22,16 @@ package struct GraphQLDocument {
     /// More brackets within each other than any query has.
     private static let maximumDepth = 256
 
-    private let octets: [UInt8]
+    private let bytes: [UInt8]
     private var position = 0
 
-    private init(_ text: String) { octets = Array(text.utf8) }
+    private init(_ text: String) { bytes = Array(text.utf8) }
 
     /// The type of the operation that is asked for.
     ///
     /// - Parameter name: of the operation; `nil` where the document has only one.
-    /// - Returns: `nil` where the document cannot be read, or there is no such operation or more than one.
+    /// - Returns: `nil` where the document cannot be read, or there is no such operation or more
+    ///   than one.
     package static func operation(in text: String, named name: String?) -> GraphQLOperationType? {
         var document = GraphQLDocument(text)
         var found: [GraphQLOperationType] = []
@@ -51,7 +53,8 @@ package struct GraphQLDocument {
         }
     }
 
-    /// The rest of a definition that begins with a keyword; without a type where it is a fragment, `nil` where it is anything else.
+    /// The rest of a definition that begins with a keyword; without a type where it is a fragment,
+    /// `nil` where it is anything else.
     private mutating func definition(_ keyword: String) -> (type: GraphQLOperationType?, name: String?)? {
         let type: GraphQLOperationType?
         switch keyword {
@@ -80,20 +83,20 @@ package struct GraphQLDocument {
 
     /// Goes behind the bracket that closes the one that was just read.
     private mutating func skipBrackets() -> Bool {
-        var open = [octets[position - 1]]
+        var open = [bytes[position - 1]]
         while let last = open.last {
             guard let token = next() else { return false }
-            guard case .punctuator(let octet) = token else {
+            guard case .punctuator(let byte) = token else {
                 if token == .end { return false }
                 continue
             }
-            switch octet {
+            switch byte {
             case UInt8(ascii: "{"), UInt8(ascii: "("), UInt8(ascii: "["):
                 guard open.count < Self.maximumDepth else { return false }
-                open.append(octet)
+                open.append(byte)
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
                 // In ASCII each opening bracket of these is two before its closing one.
-                guard last == octet - 2 else { return false }
+                guard last == byte - 2 else { return false }
                 open.removeLast()
             case UInt8(ascii: ")"):
                 guard last == UInt8(ascii: "(") else { return false }
@@ -107,57 +110,57 @@ package struct GraphQLDocument {
     /// The next token; `nil` where there is none to be made of what stands here. GraphQL §2.1
     private mutating func next() -> Token? {
         skipIgnored()
-        guard position < octets.count else { return .end }
-        let octet = octets[position]
-        switch octet {
+        guard position < bytes.count else { return .end }
+        let byte = bytes[position]
+        switch byte {
         case UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: "["),
             UInt8(ascii: "]"), UInt8(ascii: "@"), UInt8(ascii: ":"), UInt8(ascii: "="), UInt8(ascii: "!"),
             UInt8(ascii: "|"), UInt8(ascii: "&"):
             position += 1
-            return .punctuator(octet)
+            return .punctuator(byte)
         case UInt8(ascii: "$"):
             position += 1
             return .other
         case UInt8(ascii: "."):
-            guard octets[position...].starts(with: "...".utf8) else { return nil }
+            guard bytes[position...].starts(with: "...".utf8) else { return nil }
             position += 3
             return .other
         case UInt8(ascii: "\""):
             return skipString() ? .other : nil
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
             position += 1
-            while position < octets.count, octets[position].isNumberOctet { position += 1 }
+            while position < bytes.count, bytes[position].isNumberByte { position += 1 }
             return .other
         default:
-            guard octet.isNameStart else { return nil }
+            guard byte.isNameStart else { return nil }
             let start = position
-            while position < octets.count, octets[position].isNameStart || octets[position].isDecimalDigit {
+            while position < bytes.count, bytes[position].isNameStart || bytes[position].isDecimalDigit {
                 position += 1
             }
-            return .name(String(decoding: octets[start..<position], as: UTF8.self))
+            return .name(String(decoding: bytes[start..<position], as: UTF8.self))
         }
     }
 
     /// White space, commas, byte order marks and comments mean nothing.
     private mutating func skipIgnored() {
-        while position < octets.count {
-            switch octets[position] {
+        while position < bytes.count {
+            switch bytes[position] {
             case 0x20, 0x09, 0x0A, 0x0D, UInt8(ascii: ","): position += 1
-            case 0xEF where octets[position...].starts(with: [0xEF, 0xBB, 0xBF]): position += 3
+            case 0xEF where bytes[position...].starts(with: [0xEF, 0xBB, 0xBF]): position += 3
             case UInt8(ascii: "#"):
-                while position < octets.count, octets[position] != 0x0A, octets[position] != 0x0D { position += 1 }
+                while position < bytes.count, bytes[position] != 0x0A, bytes[position] != 0x0D { position += 1 }
             default: return
             }
         }
     }
 
     private mutating func skipString() -> Bool {
-        if octets[position...].starts(with: "\"\"\"".utf8) {
+        if bytes[position...].starts(with: "\"\"\"".utf8) {
             position += 3
-            while position < octets.count {
-                if octets[position...].starts(with: "\\\"\"\"".utf8) {
+            while position < bytes.count {
+                if bytes[position...].starts(with: "\\\"\"\"".utf8) {
                     position += 4
-                } else if octets[position...].starts(with: "\"\"\"".utf8) {
+                } else if bytes[position...].starts(with: "\"\"\"".utf8) {
                     position += 3
                     return true
                 } else {
@@ -167,8 +170,8 @@ package struct GraphQLDocument {
             return false
         }
         position += 1
-        while position < octets.count {
-            switch octets[position] {
+        while position < bytes.count {
+            switch bytes[position] {
             case UInt8(ascii: "\""):
                 position += 1
                 return true
@@ -185,7 +188,7 @@ extension UInt8 {
     fileprivate var isDecimalDigit: Bool { self &- 0x30 < 10 }
     /// `NameStart`: a letter or an underscore.
     fileprivate var isNameStart: Bool { (self | 0x20) &- 0x61 < 26 || self == UInt8(ascii: "_") }
-    fileprivate var isNumberOctet: Bool {
+    fileprivate var isNumberByte: Bool {
         isDecimalDigit || isNameStart || self == UInt8(ascii: ".") || self == UInt8(ascii: "+")
             || self == UInt8(ascii: "-")
     }

@@ -2,8 +2,9 @@ import Synchronization
 
 /// The rules that requests' own settings make of others: the same for the same.
 ///
-/// Fetches are shared among requests under the same rules, told by identity; so these are kept, and no more of them than ``limit``.
-final class OverrideMemory: Sendable {
+/// Fetches are shared among requests under the same rules, told by identity; so these are kept, and
+/// no more of them than ``limit``.
+final class OverrideCache: Sendable {
     private struct Key: Hashable, Sendable {
         let base: ObjectIdentifier
         let override: any SettingsOverriding
@@ -37,7 +38,8 @@ final class OverrideMemory: Sendable {
     func rules(_ base: RequestRules, _ override: any SettingsOverriding) -> RequestRules {
         let key = Key(base: ObjectIdentifier(base), override: override)
         if let known = entries.withLock({ $0[key] }) { return known.rules }
-        // Made under no lock, because it runs code of others; of two that are made at once the first stays.
+        // Made under no lock, because it runs code of others; of two that are made at once the
+        // first stays.
         let made = Entry(base: base, rules: base.overridden(by: override))
         return entries.withLock { entries in
             if let known = entries[key] { return known.rules }

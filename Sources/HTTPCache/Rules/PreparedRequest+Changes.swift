@@ -18,7 +18,8 @@ extension PreparedRequest {
         case ignoredField(HTTPField.Name)
         /// `Accept-Encoding` is keyed and sent with this value.
         case normalizedAcceptEncoding(String)
-        /// A parameter is sent, and counts as a credential: it is not in the key's target. Its decoded name.
+        /// A parameter is sent, and counts as a credential: it is not in the key's target. Its
+        /// decoded name.
         case secretParameter(String)
         /// The content of a POST is in the key.
         case keyedContent
@@ -30,7 +31,8 @@ extension PreparedRequest {
         case methodNotStored
     }
 
-    /// What the rules did to the request, in the order in which it was done. For people: it is found out anew each time.
+    /// What the rules did to the request, in the order in which it was done. For people: it is
+    /// found out anew each time.
     package var changes: [Change] {
         let secret = (request.secrets?.withheld(from: target).names ?? []).map(Change.secretParameter)
         guard let rules else { return secret }

@@ -1,13 +1,15 @@
 package import HTTPCacheSemantics
 package import HTTPTypes
 
-/// A request after its rules: what is looked up, what is sent, and what was changed for that. Made once for each exchange, by ``CacheEngine/prepare(_:)``.
+/// A request after its rules: what is looked up, what is sent, and what was changed for that. Made
+/// once for each exchange, by ``CacheEngine/prepare(_:)``.
 ///
 /// A class, because it is handed on many times and holds much.
 package final class PreparedRequest: Sendable {
     /// As it came, where it is not as it is looked up.
     private let original: CacheRequest?
-    /// As it is looked up and sent. The fields that rules set towards the origin are not in it: they are added when it is sent (``PreparedRequest/sending(_:)``).
+    /// As it is looked up and sent. The fields that rules set towards the origin are not in it:
+    /// they are added when it is sent (``PreparedRequest/sending(_:)``).
     package let request: CacheRequest
     /// Its method, which the head says anew each time it is asked.
     package let method: HTTPRequest.Method
@@ -73,7 +75,8 @@ package final class PreparedRequest: Sendable {
     /// The key for a response that everybody of its cache may have.
     func sharedKey(_ key: CacheKey) -> CacheKey { isPerPrincipal ? key : key.inPartition(.shared) }
 
-    /// What says whether two requests with one key may have one fetch: the same rules hold for both.
+    /// What says whether two requests with one key may have one fetch: the same rules hold for
+    /// both.
     var rulesIdentity: ObjectIdentifier? { rules.map { ObjectIdentifier($0) } }
 
     /// How long an origin may take to send a response's head; `nil` leaves it to the transport.
@@ -247,7 +250,8 @@ package final class PreparedRequest: Sendable {
         return request
     }
 
-    /// Whether rules put a POST's content into its key. One that goes past the store all the same is a POST like any other, and invalidates. RFC 9111 §4.4
+    /// Whether rules put a POST's content into its key. One that goes past the store all the same
+    /// is a POST like any other, and invalidates. RFC 9111 §4.4
     private static func keysContent(of presented: CacheRequest, _ settings: ExchangeSettings) -> Bool {
         guard settings.keyedContent != .asRequested, presented.head.method == .post, presented.storage != .never,
             !settings.isBypassed, settings.admits(.post)
@@ -270,10 +274,12 @@ extension CacheRequest {
 extension CacheEngine {
     /// What a request is after its rules; `nil` where it names no `http` or `https` target.
     ///
-    /// The one place where rules change a request: exchanges, keys, invalidation and those that explain them go through it.
+    /// The one place where rules change a request: exchanges, keys, invalidation and those that
+    /// explain them go through it.
     package func prepare(_ request: consuming CacheRequest) -> PreparedRequest? { PreparedRequest.of(request, self) }
 
-    /// What holds for a request: what the rules say, with its own settings over it; `nil` without either.
+    /// What holds for a request: what the rules say, with its own settings over it; `nil` without
+    /// either.
     func rules(for request: CacheRequest) -> RequestRules? {
         guard request.hasRareParts else { return rules?.rules(for: request.head) }
         let found = rules?.rules(for: request.ruledHead)
@@ -281,7 +287,8 @@ extension CacheEngine {
         return overrides.rules(found ?? .none, override)
     }
 
-    /// The targets under which responses to requests for this target are stored: as it stands, and as the rules for each method that has stored responses change it.
+    /// The targets under which responses to requests for this target are stored: as it stands, and
+    /// as the rules for each method that has stored responses change it.
     ///
     /// What is invalidated, or purged, is all of them. Without rules that is the target itself.
     ///
@@ -319,7 +326,8 @@ extension CacheEngine {
 }
 
 extension OfflineMode {
-    /// Of two modes the one that uses less of the network: a rule bounds the engine's mode and never widens it.
+    /// Of two modes the one that uses less of the network: a rule bounds the engine's mode and
+    /// never widens it.
     static func leastNetwork(_ mode: OfflineMode, _ other: OfflineMode?) -> OfflineMode {
         guard let other else { return mode }
         return mode.rank >= other.rank ? mode : other
@@ -347,7 +355,8 @@ extension ExchangeSettings.Override {
 }
 
 extension FieldEdits {
-    /// Removes all that is named, and sets nothing: of an interim response, which has no content that the fields could be about. RFC 9110 §15.2
+    /// Removes all that is named, and sets nothing: of an interim response, which has no content
+    /// that the fields could be about. RFC 9110 §15.2
     func withhold(from fields: inout HTTPFields) {
         fields.removeAll { removed.contains($0.name) || set.contains($0.name) }
     }

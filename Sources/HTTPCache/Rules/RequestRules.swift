@@ -4,7 +4,8 @@ import Synchronization
 
 /// What holds for the requests of one kind, and for the responses to them by their content type.
 ///
-/// One instance serves all requests that the same rules match, so that it can be remembered and compared by identity.
+/// One instance serves all requests that the same rules match, so that it can be remembered and
+/// compared by identity.
 public final class RequestRules: PolicyOverriding {
     /// What holds before a response is known.
     public let settings: ExchangeSettings
@@ -15,12 +16,14 @@ public final class RequestRules: PolicyOverriding {
     let hasOverrides: Bool
     private let resolve: (@Sendable (String?) -> ExchangeSettings)?
     private let resolved = Mutex<[String: ExchangeSettings]>([:])
-    /// Content types are chosen by origins: of more than these, the further ones are resolved each time.
+    /// Content types are chosen by origins: of more than these, the further ones are resolved each
+    /// time.
     private static let rememberedLimit = 64
 
     /// - Parameters:
     ///   - settings: what holds whatever the content type is.
-    ///   - resolve: what holds for responses of a media type (in lower case, without parameters; `nil` where there is none), where rules ask for it.
+    ///   - resolve: what holds for responses of a media type (in lower case, without parameters;
+    ///     `nil` where there is none), where rules ask for it.
     public init(
         settings: ExchangeSettings = ExchangeSettings(),
         resolve: (@Sendable (_ mediaType: String?) -> ExchangeSettings)? = nil
@@ -100,14 +103,15 @@ extension ExchangeSettings {
 extension RequestRules {
     /// Gives an answer the fields that clients are to see; what is stored stays as it came.
     ///
-    /// Which hold is told by the representation's type: a part of it may have another. Fields that frame the message stay.
+    /// Which hold is told by the representation's type: a part of it may have another. Fields that
+    /// frame the message stay.
     func edit(_ response: inout CacheResponse) {
         let edits = settings(for: response.stored?.head.fields ?? response.head.headerFields).responseFields
         guard !edits.isEmpty else { return }
         edits.apply(to: &response.head.headerFields, keeping: Self.framingFields)
     }
 
-    /// Without them, or with others, the octets that follow would be read as something else.
+    /// Without them, or with others, the bytes that follow would be read as something else.
     private static let framingFields: Set<HTTPField.Name> = [
         .contentLength, .contentRange, .transferEncoding, .connection, .trailer, .upgrade,
     ]

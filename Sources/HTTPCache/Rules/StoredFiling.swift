@@ -1,10 +1,12 @@
 package import HTTPCacheSemantics
 package import HTTPTypes
 
-/// What rules make of a response that is stored already: under which key it is looked up, and how long it is of use.
+/// What rules make of a response that is stored already: under which key it is looked up, and how
+/// long it is of use.
 ///
-/// Made by the code that prepares requests and reads responses, so that nothing is decided twice. Of the request that brought the response no more is known than its key and its
-/// selecting fields: whose it is stays as it was, because a partition is an HMAC of fields that are not stored.
+/// Made by the code that prepares requests and reads responses, so that nothing is decided twice.
+/// Of the request that brought the response no more is known than its key and its selecting fields:
+/// whose it is stays as it was, because a partition is an HMAC of fields that are not stored.
 package struct StoredFiling: Sendable {
     /// How long after its freshness a response is used, and what forbids it; in seconds.
     package struct Staleness: Sendable, Hashable, Codable {
@@ -34,7 +36,8 @@ package struct StoredFiling: Sendable {
     package let isUsableStale: Bool
     /// Budgets and prohibitions.
     package let staleness: Staleness
-    /// No request looks it up: rules lead all of them past the store, or do not have its status stored.
+    /// No request looks it up: rules lead all of them past the store, or do not have its status
+    /// stored.
     package let isPassedBy: Bool
     private let settings: ExchangeSettings
 
@@ -103,7 +106,9 @@ package struct StoredFiling: Sendable {
         return head
     }
 
-    /// Whether those who accept no more than the one spelling says can read the response. It may be encoded in what the spelling leaves out (`deflate`), because the request was sent as it came.
+    /// Whether those who accept no more than the one spelling says can read the response. It may be
+    /// encoded in what the spelling leaves out (`deflate`), because the request was sent as it
+    /// came.
     private static func names(_ spelling: String, codingsOf fields: HTTPFields) -> Bool {
         let accepted = spelling.split(separator: ",").map { $0.filter { $0 != " " } }
         return fields[values: .contentEncoding].allSatisfy { line in
@@ -133,7 +138,8 @@ extension StoredFiling {
         var unknowns: Set<Unknown> = []
         let (before, after) = (old.settings.uncountedCredentials, settings.uncountedCredentials)
         let isShared = key.components.partition == .shared
-        // What is stored for everybody was asked for without credentials, or with some that did not count.
+        // What is stored for everybody was asked for without credentials, or with some that did not
+        // count.
         if settings.principal != old.settings.principal || (isShared ? !before.isSubset(of: after) : before != after) {
             unknowns.insert(.principal)
         }
@@ -153,7 +159,8 @@ extension StoredFiling {
 }
 
 extension ExchangeSettings {
-    /// Fields that say on whose behalf a request is made, and of which a rule says that they do not.
+    /// Fields that say on whose behalf a request is made, and of which a rule says that they do
+    /// not.
     fileprivate var uncountedCredentials: Set<String> {
         var names = ignoredFields.union(requestFields.removed)
         for field in requestFields.set { names.insert(field.name) }

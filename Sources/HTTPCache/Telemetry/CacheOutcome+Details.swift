@@ -2,14 +2,15 @@ public import HTTPCacheSemantics
 
 /// The details that the engine gives beside those of the policy. RFC 9211 §2.8
 extension CacheOutcome.Detail {
-    /// Stale, served while it is validated in the background: as the response allows (RFC 5861 §3), or the caller prefers
-    /// (``CacheRequest/Preference/staleWhileRevalidate``).
+    /// Stale, served while it is validated in the background: as the response allows (RFC 5861 §3),
+    /// or the caller prefers (``CacheRequest/Preference/staleWhileRevalidate``).
     public static let staleWhileRevalidate = CacheOutcome.Detail("stale-while-revalidate")
     /// Stale, served because the origin took longer than the soft timeout.
     public static let slow = CacheOutcome.Detail("slow")
     /// Served in place of an answer that looked wrong beside it.
     public static let guarded = CacheOutcome.Detail("guarded")
-    /// Served without asking, fresh or not, because it came or was validated within ``CacheRequest/reuseWithin``.
+    /// Served without asking, fresh or not, because it came or was validated within
+    /// ``CacheRequest/reuseWithin``.
     public static let recent = CacheOutcome.Detail("recent")
     /// Too many requests wait for the origin.
     public static let overloaded = CacheOutcome.Detail("overloaded")

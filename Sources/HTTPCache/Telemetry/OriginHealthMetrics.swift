@@ -1,9 +1,11 @@
 import Metrics
 import Synchronization
 
-/// Which origins are away, as metrics: `holdfast_origins_away`, how many now, and `holdfast_origin_outages_total`, how often, by origin.
+/// Which origins are away, as metrics: `holdfast_origins_away`, how many now, and
+/// `holdfast_origin_outages_total`, how often, by origin.
 ///
-/// The dimension is bounded: the first ``limit`` origins that were ever away have their names, all others are `other`.
+/// The dimension is bounded: the first ``limit`` origins that were ever away have their names, all
+/// others are `other`.
 final class OriginHealthMetrics: Sendable {
     private struct Series {
         let away: Gauge

@@ -2,13 +2,17 @@ public import HTTPTypes
 
 /// `Accept-Encoding` in one spelling. RFC 9110 §12.5.3
 public enum AcceptEncoding {
-    /// The one spelling for all requests that accept the same of `br`, `gzip` and `zstd`: those three, as far as they are accepted, in this order and without weights;
-    /// `identity` where it is none of them.
+    /// The one spelling for all requests that accept the same of `br`, `gzip` and `zstd`: those
+    /// three, as far as they are accepted, in this order and without weights; `identity` where it
+    /// is none of them.
     ///
-    /// So there are eight spellings at most, and an origin that negotiates makes at most as many variants. Nothing is ever accepted that the client does not accept: a weight of 0 excludes,
-    /// `*` stands for what is not named, `identity;q=0` stays. What is lost are the weights, and codings that are hardly in use (`deflate`, `compress`).
+    /// So there are eight spellings at most, and an origin that negotiates makes at most as many
+    /// variants. Nothing is ever accepted that the client does not accept: a weight of 0 excludes,
+    /// `*` stands for what is not named, `identity;q=0` stays. What is lost are the weights, and
+    /// codings that are hardly in use (`deflate`, `compress`).
     ///
-    /// - Returns: `nil` where the fields stay as they are: there is none, it is malformed, or only other codings are accepted and `identity` is not.
+    /// - Returns: `nil` where the fields stay as they are: there is none, it is malformed, or only
+    ///   other codings are accepted and `identity` is not.
     public static func normalized(_ fields: HTTPFields) -> String? {
         guard fields.contains(.acceptEncoding) else { return nil }
         var weights: [String: Bool] = [:]
@@ -30,12 +34,13 @@ public enum AcceptEncoding {
         return accepted.isEmpty ? "identity" : accepted.joined(separator: ", ")
     }
 
-    /// One member: its coding in lower case (`nil`: an empty member), and whether its weight is more than 0. `nil` where it is malformed.
+    /// One member: its coding in lower case (`nil`: an empty member), and whether its weight is
+    /// more than 0. `nil` where it is malformed.
     private static func read(_ member: Substring.UTF8View.SubSequence) -> (coding: String?, isAccepted: Bool)? {
         let parts = member.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map(trimmed)
         guard let name = parts.first else { return (nil, false) }
         if name.isEmpty { return parts.count == 1 ? (nil, false) : nil }
-        guard name.allSatisfy(\.isTokenOctet), parts.count <= 2 else { return nil }
+        guard name.allSatisfy(\.isTokenByte), parts.count <= 2 else { return nil }
         var coding = String(decoding: name.map(\.asciiLowercased), as: UTF8.self)
         // RFC 9110 §8.4.1.3
         if coding == "x-gzip" { coding = "gzip" }
@@ -45,11 +50,11 @@ public enum AcceptEncoding {
     }
 
     /// Whether `q=…` is more than 0; `nil` where it is no weight. RFC 9110 §12.4.2
-    private static func weight(_ octets: [UInt8]) -> Bool? {
-        guard octets.count >= 3, octets.count <= 7, octets[0].asciiLowercased == UInt8(ascii: "q"),
-            octets[1] == UInt8(ascii: "=")
+    private static func weight(_ bytes: [UInt8]) -> Bool? {
+        guard bytes.count >= 3, bytes.count <= 7, bytes[0].asciiLowercased == UInt8(ascii: "q"),
+            bytes[1] == UInt8(ascii: "=")
         else { return nil }
-        let digits = octets[2...]
+        let digits = bytes[2...]
         guard digits[2] == UInt8(ascii: "0") || digits[2] == UInt8(ascii: "1"),
             digits.count == 1 || digits[3] == UInt8(ascii: "."), digits.dropFirst(2).allSatisfy(\.isDigit)
         else { return nil }
@@ -60,8 +65,8 @@ public enum AcceptEncoding {
         return !isZero
     }
 
-    private static func trimmed(_ octets: some Collection<UInt8>) -> [UInt8] {
-        var result = Array(octets.drop(while: \.isWhitespace))
+    private static func trimmed(_ bytes: some Collection<UInt8>) -> [UInt8] {
+        var result = Array(bytes.drop(while: \.isWhitespace))
         while result.last?.isWhitespace == true { result.removeLast() }
         return result
     }

@@ -1,11 +1,12 @@
 /// `Age`. RFC 9111 §5.1
 enum AgeField {
-    /// The first member of the first line, which the cache nearest to us wrote; `nil` where that is no number of seconds.
-    static func value(_ octets: UnsafeBufferPointer<UInt8>) -> DeltaSeconds? {
-        var scanner = OctetScanner(octets)
+    /// The first member of the first line, which the cache nearest to us wrote; `nil` where that is
+    /// no number of seconds.
+    static func value(_ bytes: UnsafeBufferPointer<UInt8>) -> DeltaSeconds? {
+        var scanner = ByteScanner(bytes)
         scanner.skipSeparators()
         let start = scanner.position
         scanner.skipMember()
-        return DeltaSeconds(octets, in: octets.trimmed(start..<scanner.position))
+        return DeltaSeconds(bytes, in: bytes.trimmed(start..<scanner.position))
     }
 }

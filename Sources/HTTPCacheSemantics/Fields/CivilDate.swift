@@ -1,6 +1,7 @@
 /// A day of the proleptic Gregorian calendar, and its number since 1970-01-01.
 ///
-/// The arithmetic is the well-known one that begins years in March, so that the leap day is a year's last.
+/// The arithmetic is the well-known one that begins years in March, so that the leap day is a
+/// year's last.
 struct CivilDate: Sendable, Hashable {
     var year: Int64
     /// 1 … 12.
@@ -53,7 +54,8 @@ struct CivilDate: Sendable, Hashable {
 }
 
 extension Int64 {
-    /// Division that rounds towards negative infinity, so that instants before 1970 have a day and a time too.
+    /// Division that rounds towards negative infinity, so that instants before 1970 have a day and
+    /// a time too.
     func dividedDown(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

@@ -12,13 +12,13 @@ struct DeltaSeconds: Sendable, Hashable, Comparable {
     init(seconds: Int64) { self.seconds = Swift.min(Swift.max(seconds, 0), 2_147_483_648) }
 
     /// Digits and nothing else; a sign, a fraction, a letter or nothing at all make it no number.
-    init?(_ octets: UnsafeBufferPointer<UInt8>, in range: Range<Int>) {
+    init?(_ bytes: UnsafeBufferPointer<UInt8>, in range: Range<Int>) {
         guard !range.isEmpty else { return nil }
         var value: Int64 = 0
         for index in range {
-            guard octets[index].isDigit else { return nil }
+            guard bytes[index].isDigit else { return nil }
             // Clamped in every step, so that no length of digits overflows.
-            value = Swift.min(value * 10 + Int64(octets[index] &- 0x30), 2_147_483_648)
+            value = Swift.min(value * 10 + Int64(bytes[index] &- 0x30), 2_147_483_648)
         }
         seconds = value
     }

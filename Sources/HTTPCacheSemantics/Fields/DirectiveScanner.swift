@@ -11,7 +11,7 @@ struct Directive {
     var argument: Argument
 }
 
-extension OctetScanner {
+extension ByteScanner {
     /// The next directive of the line; `nil` at its end.
     ///
     /// A member that begins with no token is passed over.
@@ -34,9 +34,10 @@ extension OctetScanner {
                     argument = value.isEmpty ? .malformed : .value(value)
                 }
             }
-            // Only whitespace may stand between here and the comma. RFC 9110 §5.6.6 allows none around "=".
+            // Only whitespace may stand between here and the comma. RFC 9110 §5.6.6 allows none
+            // around "=".
             skipWhitespace()
-            if let octet = current, octet != UInt8(ascii: ",") {
+            if let byte = current, byte != UInt8(ascii: ",") {
                 argument = .malformed
                 skipMember()
             }
@@ -47,31 +48,34 @@ extension OctetScanner {
 
 extension Directive {
     /// The directive's number; `nil` where there is no valid one.
-    func deltaSeconds(in octets: UnsafeBufferPointer<UInt8>) -> DeltaSeconds? {
+    func deltaSeconds(in bytes: UnsafeBufferPointer<UInt8>) -> DeltaSeconds? {
         guard case .value(let range) = argument else { return nil }
-        return DeltaSeconds(octets, in: range)
+        return DeltaSeconds(bytes, in: range)
     }
 
-    /// The field names of a qualified `no-cache="…"` or `private="…"`, in lower case; `nil` for the unqualified form.
+    /// The field names of a qualified `no-cache="…"` or `private="…"`, in lower case; `nil` for the
+    /// unqualified form.
     ///
-    /// An argument that names nothing valid counts as unqualified, which asks for more. RFC 9111 §5.2.2.4
-    func fieldNames(in octets: UnsafeBufferPointer<UInt8>) -> [String]? {
+    /// An argument that names nothing valid counts as unqualified, which asks for more. RFC 9111
+    /// §5.2.2.4
+    func fieldNames(in bytes: UnsafeBufferPointer<UInt8>) -> [String]? {
         guard case .value(let range) = argument else { return nil }
-        return Self.fieldNames(in: UnsafeBufferPointer(rebasing: octets[range]))
+        return Self.fieldNames(in: UnsafeBufferPointer(rebasing: bytes[range]))
     }
 
-    /// The list itself, in lower case; `nil` where it names nothing, or something that is no field name.
-    static func fieldNames(in octets: UnsafeBufferPointer<UInt8>) -> [String]? {
-        var scanner = OctetScanner(octets)
+    /// The list itself, in lower case; `nil` where it names nothing, or something that is no field
+    /// name.
+    static func fieldNames(in bytes: UnsafeBufferPointer<UInt8>) -> [String]? {
+        var scanner = ByteScanner(bytes)
         var names: [String] = []
         while true {
             scanner.skipSeparators()
             if scanner.isAtEnd { break }
             let name = scanner.token()
             guard !name.isEmpty else { return nil }
-            names.append(scanner.octets.lowercased(name))
+            names.append(scanner.bytes.lowercased(name))
             scanner.skipWhitespace()
-            if let octet = scanner.current, octet != UInt8(ascii: ",") { return nil }
+            if let byte = scanner.current, byte != UInt8(ascii: ",") { return nil }
         }
         return names.isEmpty ? nil : names
     }

@@ -1,6 +1,6 @@
 internal import HTTPTypes
 
-/// An entity tag, as octets. RFC 9110 §8.8.3
+/// An entity tag, as bytes. RFC 9110 §8.8.3
 struct EntityTag: Sendable, Hashable {
     var isWeak: Bool
     /// What stands between the quotes; `obs-text` may be in it, and it is not unescaped.
@@ -9,8 +9,8 @@ struct EntityTag: Sendable, Hashable {
     /// The tag of an `ETag` field: the first line's; `nil` where it is not of the RFC's form.
     init?(_ fields: HTTPFields) {
         guard let field = fields.first(where: { $0.name.canonicalName == "etag" }) else { return nil }
-        let tag = field.withUnsafeBytesOfValue { octets -> EntityTag? in
-            var scanner = OctetScanner(octets)
+        let tag = field.withUnsafeBytesOfValue { bytes -> EntityTag? in
+            var scanner = ByteScanner(bytes)
             scanner.skipWhitespace()
             guard let tag = EntityTag(&scanner) else { return nil }
             scanner.skipWhitespace()
@@ -20,31 +20,32 @@ struct EntityTag: Sendable, Hashable {
         self = tag
     }
 
-    private init?(_ scanner: inout OctetScanner) {
-        let octets = scanner.octets
+    private init?(_ scanner: inout ByteScanner) {
+        let bytes = scanner.bytes
         var start = scanner.position
         // "W/" is case-sensitive.
         isWeak =
-            octets.count - start >= 2 && octets[start] == UInt8(ascii: "W") && octets[start + 1] == UInt8(ascii: "/")
+            bytes.count - start >= 2 && bytes[start] == UInt8(ascii: "W") && bytes[start + 1] == UInt8(ascii: "/")
         if isWeak { start += 2 }
-        guard start < octets.count, octets[start] == UInt8(ascii: "\"") else { return nil }
+        guard start < bytes.count, bytes[start] == UInt8(ascii: "\"") else { return nil }
         var end = start + 1
-        // `etagc`: no space, no control, no quote; a backslash is an ordinary octet.
-        while end < octets.count, octets[end] != UInt8(ascii: "\"") {
-            guard octets[end] > 0x20, octets[end] != 0x7F else { return nil }
+        // `etagc`: no space, no control, no quote; a backslash is an ordinary byte.
+        while end < bytes.count, bytes[end] != UInt8(ascii: "\"") {
+            guard bytes[end] > 0x20, bytes[end] != 0x7F else { return nil }
             end += 1
         }
-        guard end < octets.count else { return nil }
-        opaque = Array(octets[(start + 1)..<end])
+        guard end < bytes.count else { return nil }
+        opaque = Array(bytes[(start + 1)..<end])
         scanner.position = end + 1
     }
 
-    /// The tags of all `If-None-Match` lines, in order, what is no entity tag (`*`, too) left out. RFC 9110 §13.1.2
+    /// The tags of all `If-None-Match` lines, in order, what is no entity tag (`*`, too) left out.
+    /// RFC 9110 §13.1.2
     static func list(ifNoneMatch fields: HTTPFields) -> [EntityTag] {
         var tags: [EntityTag] = []
         for field in fields where field.name.canonicalName == "if-none-match" {
-            field.withUnsafeBytesOfValue { octets in
-                var scanner = OctetScanner(octets)
+            field.withUnsafeBytesOfValue { bytes in
+                var scanner = ByteScanner(bytes)
                 while true {
                     scanner.skipSeparators()
                     if scanner.isAtEnd { return }
@@ -56,9 +57,9 @@ struct EntityTag: Sendable, Hashable {
     }
 
     /// As it stands in a field.
-    var octets: [UInt8] { (isWeak ? [0x57, 0x2F, 0x22] : [0x22]) + opaque + [0x22] }
+    var bytes: [UInt8] { (isWeak ? [0x57, 0x2F, 0x22] : [0x22]) + opaque + [0x22] }
 
-    /// Octet by octet the same and neither weak. RFC 9110 §8.8.3.2
+    /// Byte by byte the same and neither weak. RFC 9110 §8.8.3.2
     func stronglyEquals(_ other: EntityTag) -> Bool { !isWeak && !other.isWeak && opaque == other.opaque }
 
     /// The same but for weakness. RFC 9110 §8.8.3.2
@@ -69,11 +70,11 @@ struct EntityTag: Sendable, Hashable {
     /// What is no entity tag in the list is passed over.
     static func matches(_ tag: EntityTag?, ifNoneMatch fields: HTTPFields) -> Bool {
         for field in fields where field.name.canonicalName == "if-none-match" {
-            let isMatch = field.withUnsafeBytesOfValue { octets -> Bool in
-                let whole = octets.trimmed(0..<octets.count)
-                if whole.count == 1, octets[whole.lowerBound] == UInt8(ascii: "*") { return true }
+            let isMatch = field.withUnsafeBytesOfValue { bytes -> Bool in
+                let whole = bytes.trimmed(0..<bytes.count)
+                if whole.count == 1, bytes[whole.lowerBound] == UInt8(ascii: "*") { return true }
                 guard let tag else { return false }
-                var scanner = OctetScanner(octets)
+                var scanner = ByteScanner(bytes)
                 while true {
                     scanner.skipSeparators()
                     guard !scanner.isAtEnd else { return false }

@@ -24,7 +24,8 @@ struct FieldNameList {
         }
     }
 
-    /// The names of fields that `Connection` nominates, without `Keep-Alive`, which ends at every hop in any case: most say nothing else. RFC 9110 §7.6.1
+    /// The names of fields that `Connection` nominates, without `Keep-Alive`, which ends at every
+    /// hop in any case: most say nothing else. RFC 9110 §7.6.1
     static func nominated(in fields: HTTPFields) -> [String] {
         var list = FieldNameList()
         for index in fields.indices where fields[index].name == .connection {
@@ -35,8 +36,8 @@ struct FieldNameList {
 
     private init() {}
 
-    private mutating func add(_ octets: UnsafeBufferPointer<UInt8>) {
-        var scanner = OctetScanner(octets)
+    private mutating func add(_ bytes: UnsafeBufferPointer<UInt8>) {
+        var scanner = ByteScanner(bytes)
         while true {
             scanner.skipSeparators()
             if scanner.isAtEnd { return }
@@ -47,11 +48,11 @@ struct FieldNameList {
                 scanner.skipMember()
                 continue
             }
-            if range.count == 1, octets[range.lowerBound] == UInt8(ascii: "*") {
+            if range.count == 1, bytes[range.lowerBound] == UInt8(ascii: "*") {
                 hasWildcard = true
                 continue
             }
-            let name = octets.lowercased(range)
+            let name = bytes.lowercased(range)
             if names.count >= Self.maximumNames {
                 hasMalformedMember = true
                 names.append(name)

@@ -1,22 +1,24 @@
 /// HTTP's date: read in its three forms, written in one. RFC 9110 §5.6.7
 ///
-/// Reading is strict, because a date that is not valid has a meaning of its own (`Expires: 0` is in the past), with two exceptions that caches
-/// are known to make: letters in any case, and a weekday that does not fit the date. The zone is GMT and nothing else.
+/// Reading is strict, because a date that is not valid has a meaning of its own (`Expires: 0` is in
+/// the past), with two exceptions that caches are known to make: letters in any case, and a weekday
+/// that does not fit the date. The zone is GMT and nothing else.
 package enum HTTPDate {
     /// The instant a field value names, or `nil`.
     ///
-    /// - Parameter reference: the instant the message was received, which the obsolete RFC 850 form needs: its two-digit year is
-    ///   taken in the reference's century, or, where that would be more than 50 years later, in the one before.
+    /// - Parameter reference: the instant the message was received, which the obsolete RFC 850 form
+    ///   needs: its two-digit year is taken in the reference's century, or, where that would be
+    ///   more than 50 years later, in the one before.
     package static func parse(_ text: String, reference: Timestamp) -> Timestamp? {
         var copy = text
         return copy.withUTF8 { parse($0, reference: reference) }
     }
 
-    static func parse(_ octets: UnsafeBufferPointer<UInt8>, reference: Timestamp) -> Timestamp? {
-        let range = octets.trimmed(0..<octets.count)
+    static func parse(_ bytes: UnsafeBufferPointer<UInt8>, reference: Timestamp) -> Timestamp? {
+        let range = bytes.trimmed(0..<bytes.count)
         // The longest form is "Wednesday, 09-Nov-94 08:49:37 GMT".
         guard range.count >= 24, range.count <= 33 else { return nil }
-        var reader = DateReader(octets: octets, position: range.lowerBound, end: range.upperBound)
+        var reader = DateReader(bytes: bytes, position: range.lowerBound, end: range.upperBound)
         switch reader.length(until: UInt8(ascii: ",")) {
         case 3: return reader.imfFixdate()
         case .some: return reader.rfc850(reference: reference)
@@ -60,14 +62,14 @@ package enum HTTPDate {
 }
 
 private struct DateReader {
-    let octets: UnsafeBufferPointer<UInt8>
+    let bytes: UnsafeBufferPointer<UInt8>
     var position: Int
     let end: Int
 
-    func length(until octet: UInt8) -> Int? {
+    func length(until byte: UInt8) -> Int? {
         var index = position
         while index < end {
-            if octets[index] == octet { return index - position }
+            if bytes[index] == byte { return index - position }
             index += 1
         }
         return nil
@@ -121,7 +123,7 @@ private struct DateReader {
 
     private mutating func literal(_ text: StaticString) -> Bool {
         let upper = position + text.utf8CodeUnitCount
-        guard upper <= end, octets.equals(text, in: position..<upper) else { return false }
+        guard upper <= end, bytes.equals(text, in: position..<upper) else { return false }
         position = upper
         return true
     }
@@ -130,8 +132,8 @@ private struct DateReader {
         guard end - position >= digits else { return nil }
         var value: Int64 = 0
         for index in position..<(position + digits) {
-            guard octets[index].isDigit else { return nil }
-            value = value * 10 + Int64(octets[index] &- 0x30)
+            guard bytes[index].isDigit else { return nil }
+            value = value * 10 + Int64(bytes[index] &- 0x30)
         }
         position += digits
         return value
@@ -145,7 +147,7 @@ private struct DateReader {
         while offset < letters.utf8CodeUnitCount {
             var matches = true
             for index in 0..<3
-            where octets[position + index].asciiLowercased != table[offset + index].asciiLowercased {
+            where bytes[position + index].asciiLowercased != table[offset + index].asciiLowercased {
                 matches = false
                 break
             }
@@ -185,8 +187,8 @@ private struct DateWriter {
         position += digits
     }
 
-    private mutating func put(_ octet: UInt8) {
-        buffer[position] = octet
+    private mutating func put(_ byte: UInt8) {
+        buffer[position] = byte
         position += 1
     }
 }

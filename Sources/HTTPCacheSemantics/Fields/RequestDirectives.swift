@@ -1,9 +1,10 @@
 internal import HTTPTypes
 
-/// A request's `Cache-Control` (or, without one, `Pragma: no-cache`). RFC 9111 §5.2.1, §5.4, RFC 5861 §4
+/// A request's `Cache-Control` (or, without one, `Pragma: no-cache`). RFC 9111 §5.2.1, §5.4, RFC
+/// 5861 §4
 ///
-/// A malformed number that restricts (`max-age`, `min-fresh`) restricts as much as it can; one that permits (`max-stale`,
-/// `stale-if-error`) permits nothing. So does the strictest of several.
+/// A malformed number that restricts (`max-age`, `min-fresh`) restricts as much as it can; one that
+/// permits (`max-stale`, `stale-if-error`) permits nothing. So does the strictest of several.
 struct RequestDirectives: Sendable, Hashable {
     enum MaxStale: Sendable, Hashable {
         /// `max-stale` without a value: any staleness.
@@ -31,10 +32,10 @@ struct RequestDirectives: Sendable, Hashable {
                 hasCacheControl = true
                 field.withUnsafeBytesOfValue { add($0) }
             case 6 where name == "pragma":
-                field.withUnsafeBytesOfValue { octets in
-                    var scanner = OctetScanner(octets)
+                field.withUnsafeBytesOfValue { bytes in
+                    var scanner = ByteScanner(bytes)
                     while !pragmaNoCache, let directive = scanner.nextDirective() {
-                        pragmaNoCache = octets.equals("no-cache", in: directive.name)
+                        pragmaNoCache = bytes.equals("no-cache", in: directive.name)
                     }
                 }
             case 6 where name == "cookie":
@@ -47,41 +48,41 @@ struct RequestDirectives: Sendable, Hashable {
         if !hasCacheControl && pragmaNoCache { noCache = true }
     }
 
-    private mutating func add(_ octets: UnsafeBufferPointer<UInt8>) {
-        var scanner = OctetScanner(octets)
+    private mutating func add(_ bytes: UnsafeBufferPointer<UInt8>) {
+        var scanner = ByteScanner(bytes)
         while let directive = scanner.nextDirective() {
-            add(directive, octets)
+            add(directive, bytes)
         }
     }
 
-    private mutating func add(_ directive: Directive, _ octets: UnsafeBufferPointer<UInt8>) {
+    private mutating func add(_ directive: Directive, _ bytes: UnsafeBufferPointer<UInt8>) {
         let name = directive.name
         switch name.count {
-        case 7 where octets.equals("max-age", in: name):
-            maxAge = min(maxAge ?? .maximum, directive.deltaSeconds(in: octets) ?? .zero)
-        case 8 where octets.equals("no-cache", in: name):
+        case 7 where bytes.equals("max-age", in: name):
+            maxAge = min(maxAge ?? .maximum, directive.deltaSeconds(in: bytes) ?? .zero)
+        case 8 where bytes.equals("no-cache", in: name):
             noCache = true
-        case 8 where octets.equals("no-store", in: name):
+        case 8 where bytes.equals("no-store", in: name):
             noStore = true
-        case 9 where octets.equals("min-fresh", in: name):
-            minFresh = max(minFresh ?? .zero, directive.deltaSeconds(in: octets) ?? .maximum)
-        case 9 where octets.equals("max-stale", in: name):
-            addMaxStale(directive, octets)
-        case 14 where octets.equals("stale-if-error", in: name):
-            staleIfError = min(staleIfError ?? .maximum, directive.deltaSeconds(in: octets) ?? .zero)
-        case 14 where octets.equals("only-if-cached", in: name):
+        case 9 where bytes.equals("min-fresh", in: name):
+            minFresh = max(minFresh ?? .zero, directive.deltaSeconds(in: bytes) ?? .maximum)
+        case 9 where bytes.equals("max-stale", in: name):
+            addMaxStale(directive, bytes)
+        case 14 where bytes.equals("stale-if-error", in: name):
+            staleIfError = min(staleIfError ?? .maximum, directive.deltaSeconds(in: bytes) ?? .zero)
+        case 14 where bytes.equals("only-if-cached", in: name):
             onlyIfCached = true
         default:
             break
         }
     }
 
-    private mutating func addMaxStale(_ directive: Directive, _ octets: UnsafeBufferPointer<UInt8>) {
+    private mutating func addMaxStale(_ directive: Directive, _ bytes: UnsafeBufferPointer<UInt8>) {
         if case .none = directive.argument {
             if maxStale == nil { maxStale = .any }
             return
         }
-        let value = directive.deltaSeconds(in: octets) ?? .zero
+        let value = directive.deltaSeconds(in: bytes) ?? .zero
         if case .upTo(let earlier) = maxStale {
             maxStale = .upTo(min(earlier, value))
         } else {

@@ -1,20 +1,24 @@
-/// Request fields that say more than what the client wants, and why: the one table of what is known of them.
+/// Request fields that say more than what the client wants, and why: the one table of what is known
+/// of them.
 ///
-/// A gateway drops those that origins read as another target, method or identity, because nothing of
-/// them is in the key: what an origin made of one would be stored for everybody. A cache keys
+/// A gateway drops those that origins read as another target, method or identity, because nothing
+/// of them is in the key: what an origin made of one would be stored for everybody. A cache keys
 /// credentials, and counts proofs as credentials that are not keyed.
 package enum RequestFieldTable {
     /// Why a field is in the table.
     package enum Meaning: String, Sendable, CaseIterable {
-        /// Frameworks read it as (a part of) the target: its host, path, scheme, prefix, or what handles it.
+        /// Frameworks read it as (a part of) the target: its host, path, scheme, prefix, or what
+        /// handles it.
         case target
         /// It says who asks, or from where, in the name of something in front of the origin.
         case identity
         /// Frameworks read it as the method.
         case method
-        /// It says on whose behalf the request is made, and is the same for many requests: it is keyed.
+        /// It says on whose behalf the request is made, and is the same for many requests: it is
+        /// keyed.
         case credential
-        /// It goes with a credential and is another for each request: keyed, nothing would be found again.
+        /// It goes with a credential and is another for each request: keyed, nothing would be found
+        /// again.
         case proof
         /// It is about the connection.
         case connection
@@ -32,7 +36,8 @@ package enum RequestFieldTable {
         package let isGateways: Bool
     }
 
-    /// Those that origins read as another target, method or identity, or that are about the connection.
+    /// Those that origins read as another target, method or identity, or that are about the
+    /// connection.
     package static let claims = RequestFieldLookup([.target, .method, .identity, .connection])
     /// Those that say on whose behalf a request is made.
     package static let credentials = RequestFieldLookup([.credential, .proof])
@@ -65,7 +70,8 @@ package enum RequestFieldTable {
 package final class RequestFieldLookup: Sendable {
     private let names: [String: RequestFieldTable.Entry]
     private let families: [RequestFieldTable.Entry]
-    /// For each first letter the lengths of names that begin with it, as bits; the highest is for a family.
+    /// For each first letter the lengths of names that begin with it, as bits; the highest is for a
+    /// family.
     private let lengths: [UInt64]
     private static let family: UInt64 = 1 << 63
 
@@ -88,7 +94,8 @@ package final class RequestFieldLookup: Sendable {
     ///
     /// - Parameter name: in lower case.
     package func entry(of name: String) -> RequestFieldTable.Entry? {
-        // Asked of every field of every request; most are told by their first letter and their length.
+        // Asked of every field of every request; most are told by their first letter and their
+        // length.
         guard let first = name.utf8.first else { return nil }
         let lengths = lengths[Int(first)]
         if lengths & Self.length(name) != 0, let entry = names[name] { return entry }
@@ -107,13 +114,15 @@ extension RequestFieldTable {
     private static let gatewaysMethod = ["x-http-method-override", "x-http-method", "x-method-override"]
 
     private static let target = [
-        // Whatever else is derived from the one that every framework knows: -uri, -path, -protocol, -by, ….
+        // Whatever else is derived from the one that every framework knows: -uri, -path, -protocol,
+        // -by, ….
         "x-forwarded-*",
         // CGI's HTTP_PROXY ("httpoxy").
         "proxy",
         "x-http-host-override", "x-original-uri",
         "x-rewrite-uri", "x-override-url", "x-script-name", "base-url",
-        // How the client is said to have connected: Microsoft, WebLogic, Cloudflare, CloudFront, nginx, IIS.
+        // How the client is said to have connected: Microsoft, WebLogic, Cloudflare, CloudFront,
+        // nginx, IIS.
         "front-end-https", "x-url-scheme", "x-scheme", "wl-proxy-ssl", "cf-visitor",
         "cloudfront-forwarded-proto", "x-arr-ssl",
         // Next.js and Vercel: what its own middleware and router tell each other.
@@ -149,7 +158,8 @@ extension RequestFieldTable {
     private static let keyed = [
         "authorization", "cookie", "api-key", "x-api-key", "x-access-token", "x-auth", "x-auth-key", "x-auth-token",
         "x-authorization", "x-id-token", "x-session", "x-session-id", "x-session-token", "x-token",
-        // GitLab, AWS, Google, Azure, Cloudflare, Vault, Consul, Kong, RapidAPI, Shopify, Parse, Keystone, Rails.
+        // GitLab, AWS, Google, Azure, Cloudflare, Vault, Consul, Kong, RapidAPI, Shopify, Parse,
+        // Keystone, Rails.
         "private-token", "job-token", "x-amz-security-token", "x-goog-iap-jwt-assertion", "x-goog-api-key",
         "ocp-apim-subscription-key", "x-functions-key", "cf-access-jwt-assertion", "cf-access-token", "x-vault-token",
         "x-consul-token", "apikey", "x-rapidapi-key", "x-shopify-access-token", "x-parse-session-token",

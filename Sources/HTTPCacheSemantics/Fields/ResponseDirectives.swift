@@ -1,9 +1,11 @@
 internal import HTTPTypes
 
-/// A response's `Cache-Control`, all its lines together, or the targeted field that takes its place. RFC 9111 §5.2.2, RFC 5861, RFC 8246, RFC 9213
+/// A response's `Cache-Control`, all its lines together, or the targeted field that takes its
+/// place. RFC 9111 §5.2.2, RFC 5861, RFC 8246, RFC 9213
 ///
-/// Directives that are not known are passed over. A directive given more than once counts with its strictest value: for a number the
-/// smallest, an invalid one as zero. RFC 9111 §4.2.1 asks for the first or for staleness; the smallest is never fresher than either.
+/// Directives that are not known are passed over. A directive given more than once counts with its
+/// strictest value: for a number the smallest, an invalid one as zero. RFC 9111 §4.2.1 asks for the
+/// first or for staleness; the smallest is never fresher than either.
 struct ResponseDirectives: Sendable, Hashable {
     /// `no-cache` and `private` with or without field names.
     enum Scope: Sendable, Hashable {
@@ -37,7 +39,8 @@ struct ResponseDirectives: Sendable, Hashable {
 
     init() {}
 
-    /// - Parameter targeted: the names of targeted fields that go before `Cache-Control`, in lower case.
+    /// - Parameter targeted: the names of targeted fields that go before `Cache-Control`, in lower
+    ///   case.
     init(_ fields: HTTPFields, targeted: [String]) {
         var hasTargeted = false
         for field in fields {
@@ -51,48 +54,49 @@ struct ResponseDirectives: Sendable, Hashable {
         if hasTargeted, let directives = ResponseDirectives(targeted: targeted, in: fields) { self = directives }
     }
 
-    /// Compared by length first: this runs for every field of every stored response that is looked at.
+    /// Compared by length first: this runs for every field of every stored response that is looked
+    /// at.
     static func isListed(_ name: String, _ targeted: [String]) -> Bool {
         for other in targeted where other.utf8.count == name.utf8.count && other == name { return true }
         return false
     }
 
     /// Reads one line.
-    mutating func add(_ octets: UnsafeBufferPointer<UInt8>) {
-        var scanner = OctetScanner(octets)
+    mutating func add(_ bytes: UnsafeBufferPointer<UInt8>) {
+        var scanner = ByteScanner(bytes)
         while let directive = scanner.nextDirective() {
-            add(directive, octets)
+            add(directive, bytes)
         }
     }
 
-    private mutating func add(_ directive: Directive, _ octets: UnsafeBufferPointer<UInt8>) {
+    private mutating func add(_ directive: Directive, _ bytes: UnsafeBufferPointer<UInt8>) {
         let name = directive.name
         // By length first: one comparison a directive.
         switch name.count {
-        case 6 where octets.equals("public", in: name):
+        case 6 where bytes.equals("public", in: name):
             isPublic = true
-        case 7 where octets.equals("max-age", in: name):
-            maxAge = Self.strictest(maxAge, directive.deltaSeconds(in: octets))
-        case 7 where octets.equals("private", in: name):
-            isPrivate.add(directive.fieldNames(in: octets))
-        case 8 where octets.equals("no-cache", in: name):
-            noCache.add(directive.fieldNames(in: octets))
-        case 8 where octets.equals("no-store", in: name):
+        case 7 where bytes.equals("max-age", in: name):
+            maxAge = Self.strictest(maxAge, directive.deltaSeconds(in: bytes))
+        case 7 where bytes.equals("private", in: name):
+            isPrivate.add(directive.fieldNames(in: bytes))
+        case 8 where bytes.equals("no-cache", in: name):
+            noCache.add(directive.fieldNames(in: bytes))
+        case 8 where bytes.equals("no-store", in: name):
             noStore = true
-        case 8 where octets.equals("s-maxage", in: name):
-            sMaxage = Self.strictest(sMaxage, directive.deltaSeconds(in: octets))
-        case 9 where octets.equals("immutable", in: name):
+        case 8 where bytes.equals("s-maxage", in: name):
+            sMaxage = Self.strictest(sMaxage, directive.deltaSeconds(in: bytes))
+        case 9 where bytes.equals("immutable", in: name):
             immutable = true
-        case 14 where octets.equals("stale-if-error", in: name):
-            staleIfError = Self.strictest(staleIfError, directive.deltaSeconds(in: octets))
-        case 15 where octets.equals("must-revalidate", in: name):
+        case 14 where bytes.equals("stale-if-error", in: name):
+            staleIfError = Self.strictest(staleIfError, directive.deltaSeconds(in: bytes))
+        case 15 where bytes.equals("must-revalidate", in: name):
             mustRevalidate = true
-        case 15 where octets.equals("must-understand", in: name):
+        case 15 where bytes.equals("must-understand", in: name):
             mustUnderstand = true
-        case 16 where octets.equals("proxy-revalidate", in: name):
+        case 16 where bytes.equals("proxy-revalidate", in: name):
             proxyRevalidate = true
-        case 22 where octets.equals("stale-while-revalidate", in: name):
-            staleWhileRevalidate = Self.strictest(staleWhileRevalidate, directive.deltaSeconds(in: octets))
+        case 22 where bytes.equals("stale-while-revalidate", in: name):
+            staleWhileRevalidate = Self.strictest(staleWhileRevalidate, directive.deltaSeconds(in: bytes))
         default:
             break
         }
@@ -105,7 +109,8 @@ struct ResponseDirectives: Sendable, Hashable {
 }
 
 extension ResponseDirectives {
-    /// Takes away what an operator has ignored, and puts the operator's seconds in the place of the response's.
+    /// Takes away what an operator has ignored, and puts the operator's seconds in the place of the
+    /// response's.
     mutating func apply(_ overrides: PolicyOverrides) {
         let ignored = overrides.ignoredDirectives
         if !ignored.isEmpty {

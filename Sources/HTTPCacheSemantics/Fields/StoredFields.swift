@@ -4,7 +4,8 @@ internal import HTTPTypes
 struct StoredFields {
     enum Expires {
         case absent
-        /// `0`, anything else that is no date, or more than one line: already expired. RFC 9111 §5.3
+        /// `0`, anything else that is no date, or more than one line: already expired. RFC 9111
+        /// §5.3
         case invalid
         case at(Timestamp)
     }
@@ -24,7 +25,8 @@ struct StoredFields {
     ///   - received: for dates with two-digit years.
     ///   - targeted: the names of targeted fields, in lower case. RFC 9213 §2.2
     init(_ fields: HTTPFields, received: Timestamp, targeted: [String]) {
-        // One bit for each length that a listed name has, so that a field of another length costs no comparison.
+        // One bit for each length that a listed name has, so that a field of another length costs
+        // no comparison.
         var lengths: UInt64 = 0
         for name in targeted { lengths |= 1 << UInt64(name.utf8.count & 63) }
         var hasTargeted = false

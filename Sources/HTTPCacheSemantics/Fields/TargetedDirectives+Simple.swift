@@ -1,16 +1,18 @@
-/// The Dictionaries that caches meet every day, read in one pass without allocation. RFC 9651 §4.2.2
+/// The Dictionaries that caches meet every day, read in one pass without allocation. RFC 9651
+/// §4.2.2
 extension ResponseDirectives {
-    /// Keys alone, or with an integer, a boolean, a token or a string without escapes, and without parameters; `nil` for everything else, malformed ones
-    /// too, which the general parser then decides.
-    init?(simpleDictionary octets: UnsafeBufferPointer<UInt8>) {
+    /// Keys alone, or with an integer, a boolean, a token or a string without escapes, and without
+    /// parameters; `nil` for everything else, malformed ones too, which the general parser then
+    /// decides.
+    init?(simpleDictionary bytes: UnsafeBufferPointer<UInt8>) {
         self.init()
         isTargeted = true
-        var scanner = OctetScanner(octets)
+        var scanner = ByteScanner(bytes)
         while scanner.current == 0x20 { scanner.advance() }
         guard !scanner.isAtEnd else { return nil }
         while true {
             guard let key = scanner.dictionaryKey(), let value = scanner.simpleValue() else { return nil }
-            add(UnsafeBufferPointer(rebasing: octets[key]), value)
+            add(UnsafeBufferPointer(rebasing: bytes[key]), value)
             scanner.skipWhitespace()
             if scanner.isAtEnd { return }
             guard scanner.current == UInt8(ascii: ",") else { return nil }
@@ -22,12 +24,13 @@ extension ResponseDirectives {
     }
 }
 
-extension OctetScanner {
-    /// RFC 9651 §3.1.2: lower case, a digit or `_ - . *`; not beginning with a digit, `_`, `-` or `.`.
+extension ByteScanner {
+    /// RFC 9651 §3.1.2: lower case, a digit or `_ - . *`; not beginning with a digit, `_`, `-` or
+    /// `.`.
     fileprivate mutating func dictionaryKey() -> Range<Int>? {
         let start = position
         guard let first = current, first.isLowerCase || first == UInt8(ascii: "*") else { return nil }
-        while let octet = current, octet.isLowerCase || octet.isDigit || octet.isKeyMark { advance() }
+        while let byte = current, byte.isLowerCase || byte.isDigit || byte.isKeyMark { advance() }
         return start..<position
     }
 
@@ -46,7 +49,7 @@ extension OctetScanner {
         case UInt8(ascii: "\""):
             return string()
         case _ where first.isAlpha || first == UInt8(ascii: "*"):
-            while let octet = current, octet.isTokenOctet || octet == UInt8(ascii: ":") || octet == UInt8(ascii: "/") {
+            while let byte = current, byte.isTokenByte || byte == UInt8(ascii: ":") || byte == UInt8(ascii: "/") {
                 advance()
             }
             return .other
@@ -59,9 +62,9 @@ extension OctetScanner {
     private mutating func integer() -> ResponseDirectives.TargetedValue? {
         let start = position
         var value: Int64 = 0
-        while let octet = current, octet.isDigit {
+        while let byte = current, byte.isDigit {
             guard position - start < 15 else { return nil }
-            value = value * 10 + Int64(octet &- 0x30)
+            value = value * 10 + Int64(byte &- 0x30)
             advance()
         }
         return .integer(value)
@@ -70,13 +73,13 @@ extension OctetScanner {
     private mutating func string() -> ResponseDirectives.TargetedValue? {
         advance()
         let start = position
-        while let octet = current, octet != UInt8(ascii: "\"") {
-            guard octet >= 0x20, octet < 0x7F, octet != UInt8(ascii: "\\") else { return nil }
+        while let byte = current, byte != UInt8(ascii: "\"") {
+            guard byte >= 0x20, byte < 0x7F, byte != UInt8(ascii: "\\") else { return nil }
             advance()
         }
         guard !isAtEnd else { return nil }
         defer { advance() }
-        return .string(UnsafeBufferPointer(rebasing: octets[start..<position]))
+        return .string(UnsafeBufferPointer(rebasing: bytes[start..<position]))
     }
 }
 

@@ -1,14 +1,17 @@
 internal import HTTPTypes
 internal import RawStructuredFieldValues
 
-/// Targeted fields (`CDN-Cache-Control`): directives for one class of caches, as a Dictionary of structured fields. RFC 9213 §2
+/// Targeted fields (`CDN-Cache-Control`): directives for one class of caches, as a Dictionary of
+/// structured fields. RFC 9213 §2
 extension ResponseDirectives {
-    /// More octets than any real field of the kind holds.
+    /// More bytes than any real field of the kind holds.
     ///
-    /// Beyond them the field counts as malformed: it is read for every use of a stored response, and the general parser compares each key with all before it.
+    /// Beyond them the field counts as malformed: it is read for every use of a stored response,
+    /// and the general parser compares each key with all before it.
     static let maximumTargetedLength = 4096
 
-    /// The directives of the first listed field that is there, not empty and well-formed; `nil` where there is none. RFC 9213 §2.2
+    /// The directives of the first listed field that is there, not empty and well-formed; `nil`
+    /// where there is none. RFC 9213 §2.2
     ///
     /// - Parameter names: in lower case, the most important first.
     init?(targeted names: [String], in fields: HTTPFields) {
@@ -30,11 +33,11 @@ extension ResponseDirectives {
                 continue
             }
             // All lines are one field. RFC 9651 §4.2
-            var octets = joined ?? earlier.withUnsafeBytesOfValue(Array.init)
-            octets += [UInt8(ascii: ","), UInt8(ascii: " ")]
-            field.withUnsafeBytesOfValue { octets.append(contentsOf: $0) }
-            guard octets.count <= Self.maximumTargetedLength else { return nil }
-            joined = octets
+            var bytes = joined ?? earlier.withUnsafeBytesOfValue(Array.init)
+            bytes += [UInt8(ascii: ","), UInt8(ascii: " ")]
+            field.withUnsafeBytesOfValue { bytes.append(contentsOf: $0) }
+            guard bytes.count <= Self.maximumTargetedLength else { return nil }
+            joined = bytes
         }
         let found =
             if let joined {
@@ -47,11 +50,11 @@ extension ResponseDirectives {
     }
 
     /// `nil` for what is empty or no Dictionary.
-    init?(dictionary octets: UnsafeBufferPointer<UInt8>) {
-        guard octets.count <= Self.maximumTargetedLength else { return nil }
-        if let simple = ResponseDirectives(simpleDictionary: octets) {
+    init?(dictionary bytes: UnsafeBufferPointer<UInt8>) {
+        guard bytes.count <= Self.maximumTargetedLength else { return nil }
+        if let simple = ResponseDirectives(simpleDictionary: bytes) {
             self = simple
-        } else if let general = ResponseDirectives(generalDictionary: octets) {
+        } else if let general = ResponseDirectives(generalDictionary: bytes) {
             self = general
         } else {
             return nil
@@ -59,8 +62,8 @@ extension ResponseDirectives {
     }
 
     /// Whatever a Dictionary may hold; ten times slower than ``init(simpleDictionary:)``.
-    init?(generalDictionary octets: UnsafeBufferPointer<UInt8>) {
-        var parser = StructuredFieldValueParser(octets)
+    init?(generalDictionary bytes: UnsafeBufferPointer<UInt8>) {
+        var parser = StructuredFieldValueParser(bytes)
         guard let members = try? parser.parseDictionaryFieldValue(), members.startIndex != members.endIndex else {
             return nil
         }
@@ -95,8 +98,9 @@ extension ResponseDirectives {
 
     /// Of a key given twice the last counts, as in every Dictionary. RFC 9651 §4.2.2
     ///
-    /// A value of the wrong type is not converted (RFC 9213 §2.1): what permits then permits nothing, a number counting as zero; what restricts restricts
-    /// all the same, unless it is plainly `?0`.
+    /// A value of the wrong type is not converted (RFC 9213 §2.1): what permits then permits
+    /// nothing, a number counting as zero; what restricts restricts all the same, unless it is
+    /// plainly `?0`.
     mutating func add(_ key: UnsafeBufferPointer<UInt8>, _ value: TargetedValue) {
         let whole = 0..<key.count
         switch key.count {
@@ -122,11 +126,12 @@ extension ResponseDirectives {
         return DeltaSeconds(seconds: seconds)
     }
 
-    /// `true`, or a string that lists field names; anything else counts as `true`, which asks for more.
+    /// `true`, or a string that lists field names; anything else counts as `true`, which asks for
+    /// more.
     private static func scope(_ value: TargetedValue) -> Scope {
         switch value {
         case .bool(false): .absent
-        case .string(let octets): Directive.fieldNames(in: octets).map(Scope.fields) ?? .whole
+        case .string(let bytes): Directive.fieldNames(in: bytes).map(Scope.fields) ?? .whole
         default: .whole
         }
     }

@@ -11,14 +11,17 @@ extension CachePolicy {
     /// RFC 9875 asks for support of at least 32.
     public static let maximumGroupLength = 128
 
-    /// The groups that a response belongs to: `Cache-Groups`, each once, in their order. RFC 9875 §2
+    /// The groups that a response belongs to: `Cache-Groups`, each once, in their order. RFC 9875
+    /// §2
     ///
-    /// Names are compared character by character, within one origin. A field that is no list of strings is ignored as a whole; parameters are passed over.
+    /// Names are compared character by character, within one origin. A field that is no list of
+    /// strings is ignored as a whole; parameters are passed over.
     public func groups(of fields: HTTPFields) -> [String] {
         Self.strings(.cacheGroups, in: fields)
     }
 
-    /// The groups, of the target's origin, that a response invalidates: `Cache-Group-Invalidation`. RFC 9875 §3
+    /// The groups, of the target's origin, that a response invalidates: `Cache-Group-Invalidation`.
+    /// RFC 9875 §3
     ///
     /// Nothing where the method is safe. The status is not asked: the origin says so itself.
     public func invalidatedGroups(by response: HTTPResponse, to request: HTTPRequest) -> [String] {
@@ -39,7 +42,8 @@ extension CachePolicy {
 }
 
 extension HTTPRequest.Method {
-    /// Safe by RFC 9110 §9.2.1 or RFC 10008; any other method, an unknown one too, may have changed something. RFC 9111 §4.4
+    /// Safe by RFC 9110 §9.2.1 or RFC 10008; any other method, an unknown one too, may have changed
+    /// something. RFC 9111 §4.4
     var isKnownToBeSafe: Bool {
         switch rawValue {
         case "GET", "HEAD", "OPTIONS", "TRACE", "QUERY": true

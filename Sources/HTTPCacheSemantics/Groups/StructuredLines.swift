@@ -3,17 +3,19 @@ internal import RawStructuredFieldValues
 
 /// A field read as structured. RFC 9651 §4.2
 ///
-/// All its lines are joined first; one that cannot be parsed, whatever small part of it, is ignored as a whole.
+/// All its lines are joined first; one that cannot be parsed, whatever small part of it, is ignored
+/// as a whole.
 enum StructuredLines {
     /// Longer fields count as malformed.
     ///
-    /// The parser looks its parameters up one after the other, so that the time it takes grows with the square of their number.
+    /// The parser looks its parameters up one after the other, so that the time it takes grows with
+    /// the square of their number.
     static let maximumLength = 8192
 
     /// `nil` where the field is absent, malformed or too long; an empty one is an empty list.
     static func list(_ name: HTTPField.Name, in fields: HTTPFields) -> [ItemOrInnerList]? {
-        guard let octets = octets(name, in: fields) else { return nil }
-        var parser = StructuredFieldValueParser(octets)
+        guard let bytes = bytes(name, in: fields) else { return nil }
+        var parser = StructuredFieldValueParser(bytes)
         return try? parser.parseListFieldValue()
     }
 
@@ -22,20 +24,20 @@ enum StructuredLines {
         _ name: HTTPField.Name,
         in fields: HTTPFields
     ) -> OrderedMap<String, ItemOrInnerList>? {
-        guard let octets = octets(name, in: fields) else { return nil }
-        var parser = StructuredFieldValueParser(octets)
+        guard let bytes = bytes(name, in: fields) else { return nil }
+        var parser = StructuredFieldValueParser(bytes)
         return try? parser.parseDictionaryFieldValue()
     }
 
-    private static func octets(_ name: HTTPField.Name, in fields: HTTPFields) -> [UInt8]? {
+    private static func bytes(_ name: HTTPField.Name, in fields: HTTPFields) -> [UInt8]? {
         guard fields.contains(name) else { return nil }
         var result: [UInt8] = []
         var isFirst = true
         for field in fields[fields: name] {
-            let isShort = field.withUnsafeBytesOfValue { octets -> Bool in
-                guard result.count + octets.count + 2 <= maximumLength else { return false }
+            let isShort = field.withUnsafeBytesOfValue { bytes -> Bool in
+                guard result.count + bytes.count + 2 <= maximumLength else { return false }
                 if !isFirst { result += [UInt8(ascii: ","), 0x20] }
-                result += octets
+                result += bytes
                 return true
             }
             guard isShort else { return nil }

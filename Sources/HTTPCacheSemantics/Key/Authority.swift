@@ -4,31 +4,31 @@ struct Authority {
     var port: UInt16
 
     static func parse(
-        _ octets: Slice<UnsafeBufferPointer<UInt8>>,
+        _ bytes: Slice<UnsafeBufferPointer<UInt8>>,
         defaultPort: UInt16
     ) -> Result<Authority, TargetURI.Refusal> {
-        guard !octets.contains(UInt8(ascii: "@")) else { return .failure(TargetURI.Refusal(code: .userInformation)) }
-        guard let first = octets.first else { return .failure(TargetURI.Refusal(code: .missingHost)) }
+        guard !bytes.contains(UInt8(ascii: "@")) else { return .failure(TargetURI.Refusal(code: .userInformation)) }
+        guard let first = bytes.first else { return .failure(TargetURI.Refusal(code: .missingHost)) }
         let isBracketed = first == UInt8(ascii: "[")
         let hostEnd: Int
         if isBracketed {
-            guard let bracket = octets.firstIndex(of: UInt8(ascii: "]")) else {
+            guard let bracket = bytes.firstIndex(of: UInt8(ascii: "]")) else {
                 return .failure(TargetURI.Refusal(code: .invalidHost))
             }
             hostEnd = bracket + 1
         } else {
-            hostEnd = octets.firstIndex(of: UInt8(ascii: ":")) ?? octets.endIndex
+            hostEnd = bytes.firstIndex(of: UInt8(ascii: ":")) ?? bytes.endIndex
         }
-        let host = octets[octets.startIndex..<hostEnd]
+        let host = bytes[bytes.startIndex..<hostEnd]
         guard !host.isEmpty else { return .failure(TargetURI.Refusal(code: .missingHost)) }
         guard isBracketed ? isIPv6(host.dropFirst().dropLast()) : isName(host) else {
             return .failure(TargetURI.Refusal(code: .invalidHost))
         }
-        guard let port = port(octets[hostEnd...], default: defaultPort) else {
+        guard let port = port(bytes[hostEnd...], default: defaultPort) else {
             return .failure(TargetURI.Refusal(code: .invalidPort))
         }
         let text = String(unsafeUninitializedCapacity: host.count) { buffer in
-            for (offset, octet) in host.enumerated() { buffer[offset] = octet.asciiLowercased }
+            for (offset, byte) in host.enumerated() { buffer[offset] = byte.asciiLowercased }
             return host.count
         }
         return .success(Authority(host: text, port: port))
@@ -36,17 +36,17 @@ struct Authority {
 
     /// A registered name or an IPv4 address.
     ///
-    /// Narrower than RFC 3986's `reg-name`: no percent-encoding and no sub-delims, which no DNS name holds and which programs read
-    /// differently.
-    private static func isName(_ octets: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
-        octets.count <= 255 && octets.allSatisfy(\.isUnreserved)
+    /// Narrower than RFC 3986's `reg-name`: no percent-encoding and no sub-delims, which no DNS
+    /// name holds and which programs read differently.
+    private static func isName(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        bytes.count <= 255 && bytes.allSatisfy(\.isUnreserved)
     }
 
     /// Empty, or `:` and an optional number: RFC 3986 §3.2.3 lets the number be missing.
-    private static func port(_ octets: Slice<UnsafeBufferPointer<UInt8>>, default standard: UInt16) -> UInt16? {
-        guard let colon = octets.first else { return standard }
+    private static func port(_ bytes: Slice<UnsafeBufferPointer<UInt8>>, default standard: UInt16) -> UInt16? {
+        guard let colon = bytes.first else { return standard }
         guard colon == UInt8(ascii: ":") else { return nil }
-        let digits = octets.dropFirst()
+        let digits = bytes.dropFirst()
         if digits.isEmpty { return standard }
         var value = 0
         for digit in digits {
@@ -58,33 +58,33 @@ struct Authority {
     }
 
     /// `IPv6address` of RFC 3986 §3.2.2; no zone, no `IPvFuture`.
-    private static func isIPv6(_ octets: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
-        guard octets.count >= 2, octets.count <= 45 else { return false }
+    private static func isIPv6(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        guard bytes.count >= 2, bytes.count <= 45 else { return false }
         var groups = 0
         var digits = 0
         var hasGap = false
-        var index = octets.startIndex
-        while index < octets.endIndex {
-            let octet = octets[index]
-            if octet.isHexDigit {
+        var index = bytes.startIndex
+        while index < bytes.endIndex {
+            let byte = bytes[index]
+            if byte.isHexDigit {
                 digits += 1
                 guard digits <= 4 else { return false }
                 index += 1
-            } else if octet == UInt8(ascii: ":") {
-                let isDouble = index + 1 < octets.endIndex && octets[index + 1] == UInt8(ascii: ":")
+            } else if byte == UInt8(ascii: ":") {
+                let isDouble = index + 1 < bytes.endIndex && bytes[index + 1] == UInt8(ascii: ":")
                 if isDouble {
                     guard !hasGap else { return false }
                     hasGap = true
                 } else {
                     // A single colon stands between two groups.
-                    guard digits > 0, index + 1 < octets.endIndex else { return false }
+                    guard digits > 0, index + 1 < bytes.endIndex else { return false }
                 }
                 if digits > 0 { groups += 1 }
                 digits = 0
                 index += isDouble ? 2 : 1
-            } else if octet == UInt8(ascii: "."), digits > 0 {
+            } else if byte == UInt8(ascii: "."), digits > 0 {
                 // The last 32 bits may be written as an IPv4 address.
-                guard isIPv4(octets[(index - digits)...]) else { return false }
+                guard isIPv4(bytes[(index - digits)...]) else { return false }
                 groups += 2
                 return hasGap ? groups <= 7 : groups == 8
             } else {
@@ -95,17 +95,17 @@ struct Authority {
         return hasGap ? groups <= 7 : groups == 8
     }
 
-    private static func isIPv4(_ octets: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+    private static func isIPv4(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         var parts = 0
         var value = 0
         var digits = 0
-        for octet in octets {
-            if octet.isDigit {
-                value = value * 10 + Int(octet &- 0x30)
+        for byte in bytes {
+            if byte.isDigit {
+                value = value * 10 + Int(byte &- 0x30)
                 digits += 1
                 guard digits <= 3, value <= 255 else { return false }
             } else {
-                guard octet == UInt8(ascii: "."), digits > 0 else { return false }
+                guard byte == UInt8(ascii: "."), digits > 0 else { return false }
                 parts += 1
                 value = 0
                 digits = 0

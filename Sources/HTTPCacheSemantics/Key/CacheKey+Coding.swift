@@ -4,19 +4,19 @@ extension CanonicalWriter {
     mutating func write(partition: CacheKey.Partition) {
         switch partition {
         case .shared:
-            write(octet: 0)
+            write(byte: 0)
         case .principal(let name):
-            write(octet: 1)
+            write(byte: 1)
             write(name)
         case .credentials(let digest):
-            write(octet: 2)
+            write(byte: 2)
             write(digest)
         }
     }
 
     mutating func write(content: CacheKey.Content?) {
-        guard let content else { return write(octet: 0) }
-        write(octet: 1)
+        guard let content else { return write(byte: 0) }
+        write(byte: 1)
         write(content.type)
         write(content.coding)
         write(content.sha256)
@@ -25,7 +25,7 @@ extension CanonicalWriter {
 
 extension CanonicalReader {
     mutating func partition() -> CacheKey.Partition? {
-        switch octet() {
+        switch byte() {
         case 0: return .shared
         case 1: return requiredText().map { .principal($0) }
         case 2: return required().map { .credentials(Array($0)) }
@@ -35,7 +35,7 @@ extension CanonicalReader {
 
     /// `.some(nil)` is a key without content, `nil` a malformed one.
     mutating func content() -> CacheKey.Content?? {
-        switch octet() {
+        switch byte() {
         case 0: return .some(nil)
         case 1:
             guard let type = text(), let coding = text(), let digest = required() else { return nil }
@@ -48,14 +48,15 @@ extension CanonicalReader {
 extension CacheKey {
     static func decode(_ bytes: [UInt8]) -> Components? {
         var reader = CanonicalReader(bytes)
-        guard reader.octet() == version, let partition = reader.partition(),
+        guard reader.byte() == version, let partition = reader.partition(),
             let name = reader.requiredText(), let method = HTTPRequest.Method(name), method != .head,
             let target = reader.target(), let content = reader.content(), reader.isAtEnd
         else { return nil }
         return Components(partition: partition, method: method, target: target, content: content)
     }
 
-    /// What a store asks of each key, read where it stands: making the target's texts takes longer than hashing them.
+    /// What a store asks of each key, read where it stands: making the target's texts takes longer
+    /// than hashing them.
     package struct Outline: Sendable, Hashable {
         /// ``Components/method``.
         package var method: HTTPRequest.Method
@@ -66,7 +67,7 @@ extension CacheKey {
     /// The key's method and target, of which nothing is checked again.
     package var outline: Outline {
         var reader = CanonicalReader(bytes)
-        guard reader.octet() != nil, reader.skipPartition(), let method = reader.required() else {
+        guard reader.byte() != nil, reader.skipPartition(), let method = reader.required() else {
             return Outline(components)
         }
         let start = reader.position
@@ -90,13 +91,13 @@ extension CacheKey.Outline {
 
 extension CanonicalReader {
     fileprivate mutating func skipPartition() -> Bool {
-        guard let kind = octet() else { return false }
+        guard let kind = byte() else { return false }
         return kind == 0 || required() != nil
     }
 
     /// Scheme, host, port, path, query.
     fileprivate mutating func skipTarget() -> Bool {
-        required() != nil && required() != nil && octet() != nil && octet() != nil && required() != nil
+        required() != nil && required() != nil && byte() != nil && byte() != nil && required() != nil
             && component() != nil
     }
 }

@@ -1,30 +1,30 @@
-/// Writes the canonical encoding: a component is its length plus one as a minimal base-128 number, then its octets; a lone zero
-/// says that the component is absent.
+/// Writes the canonical encoding: a component is its length plus one as a minimal base-128 number,
+/// then its bytes; a lone zero says that the component is absent.
 ///
-/// So absent and empty differ, and no octet of a component can pass for a border.
+/// So absent and empty differ, and no byte of a component can pass for a border.
 struct CanonicalWriter {
-    private(set) var octets: [UInt8] = []
+    private(set) var bytes: [UInt8] = []
 
     init(capacity: Int) {
-        octets.reserveCapacity(capacity)
+        bytes.reserveCapacity(capacity)
     }
 
-    mutating func write(octet: UInt8) { octets.append(octet) }
+    mutating func write(byte: UInt8) { bytes.append(byte) }
 
     mutating func write(_ component: String?) {
-        guard let component else { return octets.append(0) }
+        guard let component else { return bytes.append(0) }
         write(number: UInt64(component.utf8.count) + 1)
-        octets.append(contentsOf: component.utf8)
+        bytes.append(contentsOf: component.utf8)
     }
 
     mutating func write(_ component: [UInt8]) {
         write(number: UInt64(component.count) + 1)
-        octets.append(contentsOf: component)
+        bytes.append(contentsOf: component)
     }
 
-    mutating func write(raw: ArraySlice<UInt8>) { octets.append(contentsOf: raw) }
+    mutating func write(raw: ArraySlice<UInt8>) { bytes.append(contentsOf: raw) }
 
-    /// Scheme, host, port (two octets, big-endian), path, query.
+    /// Scheme, host, port (two bytes, big-endian), path, query.
     mutating func write(target: TargetURI) {
         write(scheme: target.scheme, host: target.host, port: target.port)
         write(target.path)
@@ -34,33 +34,34 @@ struct CanonicalWriter {
     mutating func write(scheme: String, host: String, port: UInt16) {
         write(scheme)
         write(host)
-        octets.append(UInt8(truncatingIfNeeded: port >> 8))
-        octets.append(UInt8(truncatingIfNeeded: port))
+        bytes.append(UInt8(truncatingIfNeeded: port >> 8))
+        bytes.append(UInt8(truncatingIfNeeded: port))
     }
 
     private mutating func write(number: UInt64) {
         var rest = number
         while rest >= 0x80 {
-            octets.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
             rest >>= 7
         }
-        octets.append(UInt8(truncatingIfNeeded: rest))
+        bytes.append(UInt8(truncatingIfNeeded: rest))
     }
 }
 
-/// Reads what ``CanonicalWriter`` writes, and nothing else: every `nil` below refuses a second spelling of the same key.
+/// Reads what ``CanonicalWriter`` writes, and nothing else: every `nil` below refuses a second
+/// spelling of the same key.
 struct CanonicalReader {
-    private let octets: [UInt8]
+    private let bytes: [UInt8]
     private(set) var position = 0
 
-    init(_ octets: [UInt8]) { self.octets = octets }
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    var isAtEnd: Bool { position == octets.count }
+    var isAtEnd: Bool { position == bytes.count }
 
-    mutating func octet() -> UInt8? {
-        guard position < octets.count else { return nil }
+    mutating func byte() -> UInt8? {
+        guard position < bytes.count else { return nil }
         defer { position += 1 }
-        return octets[position]
+        return bytes[position]
     }
 
     /// `.some(nil)` is an absent component, `nil` a malformed one.
@@ -68,10 +69,10 @@ struct CanonicalReader {
         guard let number = number() else { return nil }
         guard number > 0 else { return .some(nil) }
         let length = number - 1
-        guard length <= UInt64(octets.count - position) else { return nil }
+        guard length <= UInt64(bytes.count - position) else { return nil }
         let end = position + Int(length)
         defer { position = end }
-        return octets[position..<end]
+        return bytes[position..<end]
     }
 
     mutating func required() -> ArraySlice<UInt8>? {
@@ -81,9 +82,9 @@ struct CanonicalReader {
 
     /// Only valid UTF-8 was ever written, so anything else is refused, not repaired.
     mutating func text() -> String?? {
-        guard let octets = component() else { return nil }
-        guard let octets else { return .some(nil) }
-        guard let text = String(validating: octets, as: UTF8.self) else { return nil }
+        guard let bytes = component() else { return nil }
+        guard let bytes else { return .some(nil) }
+        guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
         return text
     }
 
@@ -92,10 +93,11 @@ struct CanonicalReader {
         return present
     }
 
-    /// By the rules of a request's target, so that no key can be decoded that could not have been made.
+    /// By the rules of a request's target, so that no key can be decoded that could not have been
+    /// made.
     mutating func target() -> TargetURI? {
         guard let scheme = requiredText(), scheme == "http" || scheme == "https",
-            let host = required(), let high = octet(), let low = octet(),
+            let host = required(), let high = byte(), let low = byte(),
             let path = required(), let query = component()
         else { return nil }
         let port = UInt16(high) << 8 | UInt16(low)
@@ -104,7 +106,7 @@ struct CanonicalReader {
             host.count + path.count + (query?.count ?? 0) <= TargetURI.maximumLength
         else { return nil }
         let authority = host.withUnsafeBufferPointer { Authority.parse($0[...], defaultPort: 0) }
-        // Port 0 comes back only where the host's octets name none.
+        // Port 0 comes back only where the host's bytes name none.
         guard case .success(let parsed) = authority, parsed.port == 0, parsed.host.utf8.elementsEqual(host) else {
             return nil
         }
@@ -120,7 +122,7 @@ struct CanonicalReader {
     private mutating func number() -> UInt64? {
         var value: UInt64 = 0
         var shift: UInt64 = 0
-        while let next = octet() {
+        while let next = byte() {
             value |= UInt64(next & 0x7F) << shift
             if next < 0x80 {
                 // A last group of zero bits would be a longer spelling of the same number.

@@ -1,21 +1,24 @@
 public import HTTPTypes
 internal import RawStructuredFieldValues
 
-/// `No-Vary-Search`: which parameters of a query do not matter to a response. draft-ietf-httpbis-no-vary-search
+/// `No-Vary-Search`: which parameters of a query do not matter to a response.
+/// draft-ietf-httpbis-no-vary-search
 ///
-/// Two targets that differ only in such parameters, or in their order, name the same stored response.
+/// Two targets that differ only in such parameters, or in their order, name the same stored
+/// response.
 ///
 /// ```
 /// No-Vary-Search: params=("utm_source")     all but this one matter
 /// No-Vary-Search: except=("id"), key-order  only this one matters, and the order of parameters does not
 /// ```
 ///
-/// The boolean `params` of earlier drafts, which browsers read, is understood too: `params` is `except=()`, and `params, except=("id")` is
-/// `except=("id")`. A field that is malformed or contradicts itself says nothing: the whole query matters.
+/// The boolean `params` of earlier drafts, which browsers read, is understood too: `params` is
+/// `except=()`, and `params, except=("id")` is `except=("id")`. A field that is malformed or
+/// contradicts itself says nothing: the whole query matters.
 public struct NoVarySearch: Sendable, Hashable {
     /// Which parameters matter.
     ///
-    /// Names are octets, decoded: of `%C3%A9+x` those of `é x`.
+    /// Names are bytes, decoded: of `%C3%A9+x` those of `é x`.
     public enum Significance: Sendable, Hashable {
         /// All but these.
         case allExcept(Set<[UInt8]>)
@@ -29,7 +32,7 @@ public struct NoVarySearch: Sendable, Hashable {
     /// Values of one name keep their order in any case.
     public var keyOrderMatters: Bool
 
-    /// What holds without the field: the whole query matters, octet by octet.
+    /// What holds without the field: the whole query matters, byte by byte.
     public static let `default` = NoVarySearch(significance: .allExcept([]), keyOrderMatters: true)
 
     /// Makes a rule.
@@ -87,10 +90,12 @@ public struct NoVarySearch: Sendable, Hashable {
 }
 
 extension NoVarySearch {
-    /// The query in a canonical form: two queries are equivalent exactly when their canonical forms are equal.
+    /// The query in a canonical form: two queries are equivalent exactly when their canonical forms
+    /// are equal.
     ///
-    /// Parameters that do not matter are gone; those that are left are sorted by name where their order does not matter, and written in one way (`a=x+y&b=%C3%A9`).
-    /// Where none is left, `nil`. By the default rule the query comes back as it is.
+    /// Parameters that do not matter are gone; those that are left are sorted by name where their
+    /// order does not matter, and written in one way (`a=x+y&b=%C3%A9`). Where none is left, `nil`.
+    /// By the default rule the query comes back as it is.
     public func normalizedQuery(_ query: String?) -> String? {
         guard !isDefault else { return query }
         let parameters = significant(query)
@@ -109,7 +114,8 @@ extension NoVarySearch {
     public func equivalent(_ a: String?, _ b: String?) -> Bool {
         if isDefault {
             guard let a, let b else { return a == nil && b == nil }
-            // Octet by octet: Swift's own comparison would take composed and decomposed letters for one.
+            // Byte by byte: Swift's own comparison would take composed and decomposed letters for
+            // one.
             return a.utf8.elementsEqual(b.utf8)
         }
         return significant(a) == significant(b)
@@ -133,7 +139,7 @@ extension NoVarySearch {
     }
 }
 
-/// One parameter of `application/x-www-form-urlencoded`, decoded: the octets of well-formed UTF-8.
+/// One parameter of `application/x-www-form-urlencoded`, decoded: the bytes of well-formed UTF-8.
 struct FormParameter: Sendable, Hashable {
     var name: [UInt8]
     var value: [UInt8]
@@ -148,20 +154,21 @@ struct FormParameter: Sendable, Hashable {
         }
     }
 
-    /// `+` is a space, `%41` a letter, a `%` that begins no escape itself; what is no UTF-8 then becomes U+FFFD.
-    static func decoded(_ octets: ArraySlice<UInt8>) -> [UInt8] {
+    /// `+` is a space, `%41` a letter, a `%` that begins no escape itself; what is no UTF-8 then
+    /// becomes U+FFFD.
+    static func decoded(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
-        result.reserveCapacity(octets.count)
-        var index = octets.startIndex
-        while index < octets.endIndex {
-            let octet = octets[index]
-            if octet == UInt8(ascii: "%"), octets.endIndex - index > 2, let high = octets[index + 1].hexValue,
-                let low = octets[index + 2].hexValue
+        result.reserveCapacity(bytes.count)
+        var index = bytes.startIndex
+        while index < bytes.endIndex {
+            let byte = bytes[index]
+            if byte == UInt8(ascii: "%"), bytes.endIndex - index > 2, let high = bytes[index + 1].hexValue,
+                let low = bytes[index + 2].hexValue
             {
                 result.append(high << 4 | low)
                 index += 3
             } else {
-                result.append(octet == UInt8(ascii: "+") ? 0x20 : octet)
+                result.append(byte == UInt8(ascii: "+") ? 0x20 : byte)
                 index += 1
             }
         }
@@ -169,15 +176,15 @@ struct FormParameter: Sendable, Hashable {
         return Array(String(decoding: result, as: UTF8.self).utf8)
     }
 
-    /// The one way to write decoded octets.
-    static func encode(_ octets: [UInt8], into result: inout [UInt8]) {
-        for octet in octets {
-            if octet.isUnreserved {
-                result.append(octet)
-            } else if octet == 0x20 {
+    /// The one way to write decoded bytes.
+    static func encode(_ bytes: [UInt8], into result: inout [UInt8]) {
+        for byte in bytes {
+            if byte.isUnreserved {
+                result.append(byte)
+            } else if byte == 0x20 {
                 result.append(UInt8(ascii: "+"))
             } else {
-                result += [UInt8(ascii: "%"), hexDigit(octet >> 4), hexDigit(octet)]
+                result += [UInt8(ascii: "%"), hexDigit(byte >> 4), hexDigit(byte)]
             }
         }
     }

@@ -1,11 +1,14 @@
-/// Names of query parameters as an operator writes them: `session`, or `cache_*` for all that begin with `cache_`.
+/// Names of query parameters as an operator writes them: `session`, or `cache_*` for all that begin
+/// with `cache_`.
 ///
-/// They are compared as octets, case included, with a query's names percent-decoded (`s%65ssion` is `session`). Compiled once for all requests.
+/// They are compared as bytes, case included, with a query's names percent-decoded (`s%65ssion` is
+/// `session`). Compiled once for all requests.
 public struct ParameterNames: Sendable, Hashable {
     private var names: Set<[UInt8]> = []
     private var prefixes: [[UInt8]] = []
 
-    /// - Parameter patterns: names, decoded; a trailing `*` stands for any ending. A `*` elsewhere is itself.
+    /// - Parameter patterns: names, decoded; a trailing `*` stands for any ending. A `*` elsewhere
+    ///   is itself.
     public init(_ patterns: [String] = []) {
         for pattern in patterns {
             if pattern.utf8.last == UInt8(ascii: "*") {
@@ -27,7 +30,7 @@ public struct ParameterNames: Sendable, Hashable {
 
 /// A piece of a query between two `&`, as it came.
 struct QueryPiece {
-    let octets: ArraySlice<UInt8>
+    let bytes: ArraySlice<UInt8>
 
     /// The pieces of a query, empty ones included: joined again they are the query.
     static func split(_ query: String) -> [QueryPiece] {
@@ -35,20 +38,22 @@ struct QueryPiece {
     }
 
     static func joined(_ pieces: [QueryPiece]) -> String {
-        String(decoding: Array(pieces.map(\.octets).joined(separator: [UInt8(ascii: "&")])), as: UTF8.self)
+        String(decoding: Array(pieces.map(\.bytes).joined(separator: [UInt8(ascii: "&")])), as: UTF8.self)
     }
 
     /// Decoded.
     var name: [UInt8] {
-        FormParameter.decoded(octets.prefix { $0 != UInt8(ascii: "=") })
+        FormParameter.decoded(bytes.prefix { $0 != UInt8(ascii: "=") })
     }
 
-    /// Whether some servers read more than one parameter in it: they separate at `;` or `?` too, or decode before they separate.
+    /// Whether some servers read more than one parameter in it: they separate at `;` or `?` too, or
+    /// decode before they separate.
     ///
-    /// What such a server finds behind the first value would be neither in the key nor seen by the cache (parameter cloaking), so a piece like this is what it
-    /// looks like to nobody in particular, and stays where it is.
+    /// What such a server finds behind the first value would be neither in the key nor seen by the
+    /// cache (parameter cloaking), so a piece like this is what it looks like to nobody in
+    /// particular, and stays where it is.
     var isAmbiguous: Bool {
-        var decoded = octets
+        var decoded = bytes
         // Twice, because some decode what was decoded.
         for _ in 0..<2 {
             if decoded.contains(where: { "&;?#".utf8.contains($0) }) { return true }

@@ -1,16 +1,17 @@
-/// The form in which routes and rules compare targets. What is forwarded and keyed stays as it came.
+/// The form in which routes and rules compare targets. What is forwarded and keyed stays as it
+/// came.
 ///
 /// Origins read one resource in many spellings: `/private/x`, `/%70rivate/x`, `//private/x` and
-/// `/private;v=1/x` are often the same to them. A rule or a route that compared bytes would hold for
-/// one spelling alone. So both sides are compared in this form:
+/// `/private;v=1/x` are often the same to them. A rule or a route that compared bytes would hold
+/// for one spelling alone. So both sides are compared in this form:
 ///
 /// * escapes of unreserved characters are decoded, and the others have upper-case digits (RFC 3986
 ///   §6.2.2). They are decoded once: `%2570` stays, and so does `%2F`, which is no separator.
 /// * repeated slashes count as one;
 /// * path parameters (`;…` up to the end of the segment) do not count.
 ///
-/// Dot segments are not resolved, because origins differ in how they do that. A gateway refuses them
-/// where a path decides something; ``hasDotSegment(_:)`` finds them.
+/// Dot segments are not resolved, because origins differ in how they do that. A gateway refuses
+/// them where a path decides something; ``hasDotSegment(_:)`` finds them.
 package enum PathNormalForm {
     /// The path of a target in normal form.
     ///
@@ -37,8 +38,8 @@ package enum PathNormalForm {
         }
     }
 
-    /// What follows a prefix of a target's path, as it came; `nil` where the path in normal form does
-    /// not begin with it, or goes on within a segment.
+    /// What follows a prefix of a target's path, as it came; `nil` where the path in normal form
+    /// does not begin with it, or goes on within a segment.
     ///
     /// - Parameters:
     ///   - prefix: in normal form; without a slash at its end.
@@ -56,8 +57,8 @@ package enum PathNormalForm {
     /// Whether some origin may read a segment of the target's path as `.` or `..`.
     ///
     /// Such segments are found however they are written: escaped, escaped several times, with path
-    /// parameters (`..;x`), behind an escaped slash (`%2f`) or a backslash (`%5c`). An escape that cuts
-    /// a segment in some origins (`%00`, `%23`, `%3B`, `%3F`) ends one here, too.
+    /// parameters (`..;x`), behind an escaped slash (`%2f`) or a backslash (`%5c`). An escape that
+    /// cuts a segment in some origins (`%00`, `%23`, `%3B`, `%3F`) ends one here, too.
     ///
     /// - Parameter target: a path, with or without a query, which is not looked at.
     package static func hasDotSegment(_ target: String) -> Bool {
@@ -89,8 +90,8 @@ package enum PathNormalForm {
 
     /// What is left of a path however often it is decoded: `%2e`, `%252e`, `%25%32%65` are a dot.
     ///
-    /// An escape is decoded as soon as it is there, and may complete another. No dot and no slash is a
-    /// digit, so none is lost that decoding less often would show.
+    /// An escape is decoded as soon as it is there, and may complete another. No dot and no slash
+    /// is a digit, so none is lost that decoding less often would show.
     private static func repeatedlyDecoded(_ path: UnsafeBufferPointer<UInt8>) -> [UInt8] {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(path.count)

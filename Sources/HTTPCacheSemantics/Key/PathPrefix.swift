@@ -1,8 +1,9 @@
-/// What the paths of a route begin with, up to a slash or their end, compared in ``PathNormalForm``.
+/// What the paths of a route begin with, up to a slash or their end, compared in
+/// ``PathNormalForm``.
 ///
-/// `/v1` is the beginning of `/v1`, `/v1/`, `/v1/a`, `//v1/a` and `/v%31;x/a`, not of `/v10`. Dot segments
-/// are segments like others here: `/v1/../a` begins with it. Where a path decides something, a gateway
-/// refuses such requests before it comes to this.
+/// `/v1` is the beginning of `/v1`, `/v1/`, `/v1/a`, `//v1/a` and `/v%31;x/a`, not of `/v10`. Dot
+/// segments are segments like others here: `/v1/../a` begins with it. Where a path decides
+/// something, a gateway refuses such requests before it comes to this.
 package struct PathPrefix: Sendable, Hashable {
     /// As it was given: empty, or begins with a slash and ends without one.
     package let text: String
@@ -24,7 +25,8 @@ package struct PathPrefix: Sendable, Hashable {
     /// What follows the prefix, as it came; `nil` where the target does not begin with it.
     ///
     /// - Parameter target: path and query.
-    /// - Returns: without a prefix all of the target; else it is empty, or begins with a slash or a question mark.
+    /// - Returns: without a prefix all of the target; else it is empty, or begins with a slash or a
+    ///   question mark.
     package func rest(of target: String) -> Substring? {
         isEmpty ? target[...] : PathNormalForm.rest(of: target, behind: normalForm)
     }

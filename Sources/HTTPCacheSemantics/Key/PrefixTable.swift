@@ -1,4 +1,5 @@
-/// Values by octets that texts begin with. All that belong to a text are found with one search and a short walk.
+/// Values by bytes that texts begin with. All that belong to a text are found with one search and a
+/// short walk.
 package struct PrefixTable<Value: Sendable>: Sendable {
     private struct Row: Sendable {
         var prefix: [UInt8]
@@ -7,7 +8,7 @@ package struct PrefixTable<Value: Sendable>: Sendable {
         var parent: Int
     }
 
-    /// In the order of their octets.
+    /// In the order of their bytes.
     private let rows: [Row]
 
     package init(_ values: [[UInt8]: Value]) {
@@ -23,9 +24,11 @@ package struct PrefixTable<Value: Sendable>: Sendable {
         self.rows = rows
     }
 
-    /// Calls `body` with the lengths and the values of all prefixes that a text begins with, the longest first.
+    /// Calls `body` with the lengths and the values of all prefixes that a text begins with, the
+    /// longest first.
     package func forEach(startOf text: [UInt8], _ body: (_ length: Int, Value) -> Void) {
-        // The last row that is not after the text: whatever the text begins with, that row begins with, too.
+        // The last row that is not after the text: whatever the text begins with, that row begins
+        // with, too.
         var low = 0
         var high = rows.count
         while low < high {
@@ -42,7 +45,8 @@ package struct PrefixTable<Value: Sendable>: Sendable {
 }
 
 extension PrefixTable {
-    /// The same for prefixes of paths, which end where a segment ends: `/v1` is one of `/v1/a`, and not of `/v10`.
+    /// The same for prefixes of paths, which end where a segment ends: `/v1` is one of `/v1/a`, and
+    /// not of `/v10`.
     ///
     /// - Parameter path: in ``PathNormalForm``, as the prefixes are (``PathPrefix/normalForm``).
     package func forEach(startOfPath path: [UInt8], _ body: (Value) -> Void) {

@@ -2,15 +2,17 @@ package import HTTPTypes
 
 /// What people and logs may not see, and how it is hidden.
 ///
-/// Display only: keys and requests keep every octet.
+/// Display only: keys and requests keep every byte.
 public enum Redaction {
     /// What stands in the place of a secret.
     public static let placeholder = "REDACTED"
 
-    /// Names of query parameters whose values are secrets, in lower case; they are compared without regard to case, after
-    /// percent-decoding, and for each part of a nested name (`auth[token]`, `filter.key`).
+    /// Names of query parameters whose values are secrets, in lower case; they are compared without
+    /// regard to case, after percent-decoding, and for each part of a nested name (`auth[token]`,
+    /// `filter.key`).
     ///
-    /// Names that begin with one of ``secretPrefixes`` or end in one of ``secretSuffixes`` are secrets too.
+    /// Names that begin with one of ``secretPrefixes`` or end in one of ``secretSuffixes`` are
+    /// secrets too.
     public static let secretParameterNames: Set<String> = [
         "access_key", "access_token", "accesskey", "accesstoken", "api-key", "api_key", "apikey", "assertion", "auth",
         "authorization", "bearer", "client_assertion", "client_secret", "clientsecret", "code", "code_verifier",
@@ -50,17 +52,17 @@ public enum Redaction {
     }
 
     private static func percentDecodedLowercase(_ name: some Collection<UInt8>) -> [UInt8] {
-        let octets = Array(name)
+        let bytes = Array(name)
         var result: [UInt8] = []
         var index = 0
-        while index < octets.count {
-            if octets[index] == UInt8(ascii: "%"), index + 2 < octets.count, let high = octets[index + 1].hexValue,
-                let low = octets[index + 2].hexValue
+        while index < bytes.count {
+            if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count, let high = bytes[index + 1].hexValue,
+                let low = bytes[index + 2].hexValue
             {
                 result.append((high << 4 | low).asciiLowercased)
                 index += 3
             } else {
-                result.append(octets[index].asciiLowercased)
+                result.append(bytes[index].asciiLowercased)
                 index += 1
             }
         }
@@ -69,7 +71,8 @@ public enum Redaction {
 
     /// A query with the values of secret parameters replaced.
     ///
-    /// Both `&` and `;` separate parameters, as do `?` and `#`: a second query or a fragment can hold secrets too.
+    /// Both `&` and `;` separate parameters, as do `?` and `#`: a second query or a fragment can
+    /// hold secrets too.
     public static func query(_ query: String) -> String {
         var result: [UInt8] = []
         result.reserveCapacity(query.utf8.count)
@@ -85,47 +88,50 @@ public enum Redaction {
             }
             parameter.removeAll(keepingCapacity: true)
         }
-        for octet in query.utf8 {
-            if "&;?#".utf8.contains(octet) {
+        for byte in query.utf8 {
+            if "&;?#".utf8.contains(byte) {
                 finish()
-                result.append(octet)
+                result.append(byte)
             } else {
-                parameter.append(octet)
+                parameter.append(byte)
             }
         }
         finish()
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// Any text that may be a URI: without user information, secret parameters and control characters, cut at `limit` octets.
+    /// Any text that may be a URI: without user information, secret parameters and control
+    /// characters, cut at `limit` bytes.
     public static func uriText(_ text: String, limit: Int = 65_535) -> String {
-        var octets = text.utf8.prefix(max(0, limit) + 1024).map { $0.isControl ? UInt8(ascii: "?") : $0 }
-        if let at = userInformationEnd(octets) {
-            octets.replaceSubrange(at, with: placeholder.utf8)
+        var bytes = text.utf8.prefix(max(0, limit) + 1024).map { $0.isControl ? UInt8(ascii: "?") : $0 }
+        if let at = userInformationEnd(bytes) {
+            bytes.replaceSubrange(at, with: placeholder.utf8)
         }
-        if let question = octets.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }) {
-            let tail = String(decoding: octets[(question + 1)...], as: UTF8.self)
-            octets.replaceSubrange((question + 1)..., with: query(tail).utf8)
+        if let question = bytes.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }) {
+            let tail = String(decoding: bytes[(question + 1)...], as: UTF8.self)
+            bytes.replaceSubrange((question + 1)..., with: query(tail).utf8)
         }
-        guard octets.count > limit else { return String(decoding: octets, as: UTF8.self) }
-        return String(decoding: octets.prefix(max(0, limit)), as: UTF8.self) + "…"
+        guard bytes.count > limit else { return String(decoding: bytes, as: UTF8.self) }
+        return String(decoding: bytes.prefix(max(0, limit)), as: UTF8.self) + "…"
     }
 
-    /// Where the user information stands: from the authority's start to the last `@` before path, query or fragment.
-    private static func userInformationEnd(_ octets: [UInt8]) -> Range<Int>? {
+    /// Where the user information stands: from the authority's start to the last `@` before path,
+    /// query or fragment.
+    private static func userInformationEnd(_ bytes: [UInt8]) -> Range<Int>? {
         var start = 0
-        if octets.count >= 2 {
-            for index in 0..<(octets.count - 1) where octets[index] == 0x2F && octets[index + 1] == 0x2F {
+        if bytes.count >= 2 {
+            for index in 0..<(bytes.count - 1) where bytes[index] == 0x2F && bytes[index + 1] == 0x2F {
                 start = index + 2
                 break
             }
         }
-        let end = octets[start...].firstIndex(where: { $0 == 0x2F || $0 == 0x3F || $0 == 0x23 }) ?? octets.endIndex
-        guard let at = octets[start..<end].lastIndex(of: UInt8(ascii: "@")) else { return nil }
+        let end = bytes[start...].firstIndex(where: { $0 == 0x2F || $0 == 0x3F || $0 == 0x23 }) ?? bytes.endIndex
+        guard let at = bytes[start..<end].lastIndex(of: UInt8(ascii: "@")) else { return nil }
         return start..<at
     }
 
-    /// Fields for people and logs: secret values replaced, cookie names kept, queries in URI fields redacted.
+    /// Fields for people and logs: secret values replaced, cookie names kept, queries in URI fields
+    /// redacted.
     package static func fields(_ fields: HTTPFields) -> HTTPFields {
         var result = HTTPFields()
         result.reserveCapacity(fields.count)

@@ -1,22 +1,23 @@
-/// The encoding that a store keeps, and comparing it with the keys that it keeps, without taking either apart.
+/// The encoding that a store keeps, and comparing it with the keys that it keeps, without taking
+/// either apart.
 extension TargetPrefix {
     /// Version, scheme, host, port and path with query, encoded as in a ``CacheKey``.
     package var canonicalBytes: [UInt8] {
         var writer = CanonicalWriter(capacity: 24 + host.utf8.count + requestTarget.utf8.count)
-        writer.write(octet: CacheKey.version)
+        writer.write(byte: CacheKey.version)
         writer.write(scheme: scheme, host: host, port: port)
         writer.write(requestTarget)
-        return writer.octets
+        return writer.bytes
     }
 
     /// The encoding of its origin alone; see ``TargetURI/originBytes``.
     package var originBytes: [UInt8] { TargetURI.originBytes(scheme: scheme, host: host, port: port) }
 
-    /// A prefix read back from a store; `nil` when the octets are none.
+    /// A prefix read back from a store; `nil` when the bytes are none.
     package init?(canonicalBytes: [UInt8]) {
         var reader = CanonicalReader(canonicalBytes)
-        guard reader.octet() == CacheKey.version, let scheme = reader.requiredText(), let host = reader.requiredText(),
-            let high = reader.octet(), let low = reader.octet(), let requestTarget = reader.requiredText(),
+        guard reader.byte() == CacheKey.version, let scheme = reader.requiredText(), let host = reader.requiredText(),
+            let high = reader.byte(), let low = reader.byte(), let requestTarget = reader.requiredText(),
             reader.isAtEnd
         else { return nil }
         self.init(scheme: scheme, host: host, port: UInt16(high) << 8 | UInt16(low), requestTarget: requestTarget)
@@ -29,15 +30,16 @@ extension TargetPrefix {
         self.requestTarget = requestTarget
     }
 
-    /// ``covers(_:)-(CacheKey)`` for the octets of a prefix and of a key: no allocation, because a store asks for entry after entry.
+    /// ``covers(_:)-(CacheKey)`` for the bytes of a prefix and of a key: no allocation, because a
+    /// store asks for entry after entry.
     ///
-    /// Octets that are no key, or no prefix, are not covered, and cover nothing.
+    /// Bytes that are no key, or no prefix, are not covered, and cover nothing.
     package static func covers(prefix: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) -> Bool {
         var prefix = CanonicalCursor(prefix)
         var key = CanonicalCursor(key)
-        guard prefix.octet() == CacheKey.version, key.octet() == CacheKey.version else { return false }
+        guard prefix.byte() == CacheKey.version, key.byte() == CacheKey.version else { return false }
         // Partition and method.
-        guard let kind = key.octet(), kind == 0 || key.component() != nil, key.component() != nil else { return false }
+        guard let kind = key.byte(), kind == 0 || key.component() != nil, key.component() != nil else { return false }
         // Scheme, host and port, in one spelling each.
         for _ in 0..<2 {
             guard let own = prefix.component(), let other = key.component(), own.elementsEqual(other) else {
@@ -45,7 +47,7 @@ extension TargetPrefix {
             }
         }
         for _ in 0..<2 {
-            guard let own = prefix.octet(), own == key.octet() else { return false }
+            guard let own = prefix.byte(), own == key.byte() else { return false }
         }
         guard let own = prefix.component(), let path = key.component() else { return false }
         if own.count <= path.count { return path.starts(with: own) }
@@ -57,28 +59,30 @@ extension TargetPrefix {
 }
 
 extension TargetURI {
-    /// A canonical, length-prefixed encoding of scheme, host and port: what a store checks fills against after a purge by prefix.
+    /// A canonical, length-prefixed encoding of scheme, host and port: what a store checks fills
+    /// against after a purge by prefix.
     package var originBytes: [UInt8] { Self.originBytes(scheme: scheme, host: host, port: port) }
 
     fileprivate static func originBytes(scheme: String, host: String, port: UInt16) -> [UInt8] {
         var writer = CanonicalWriter(capacity: 16 + host.utf8.count)
-        writer.write(octet: CacheKey.version)
+        writer.write(byte: CacheKey.version)
         writer.write(scheme: scheme, host: host, port: port)
-        return writer.octets
+        return writer.bytes
     }
 }
 
-/// Goes over the canonical encoding where it lies. It trusts what follows a length no further than the octets reach.
+/// Goes over the canonical encoding where it lies. It trusts what follows a length no further than
+/// the bytes reach.
 private struct CanonicalCursor {
-    private let octets: UnsafeRawBufferPointer
+    private let bytes: UnsafeRawBufferPointer
     private var position = 0
 
-    init(_ octets: UnsafeRawBufferPointer) { self.octets = octets }
+    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-    mutating func octet() -> UInt8? {
-        guard position < octets.count else { return nil }
+    mutating func byte() -> UInt8? {
+        guard position < bytes.count else { return nil }
         defer { position += 1 }
-        return octets[position]
+        return bytes[position]
     }
 
     /// `nil` for an absent component too.
@@ -86,14 +90,14 @@ private struct CanonicalCursor {
         var number: UInt64 = 0
         var shift: UInt64 = 0
         while true {
-            guard shift < 56, let next = octet() else { return nil }
+            guard shift < 56, let next = byte() else { return nil }
             number |= UInt64(next & 0x7F) << shift
             if next < 0x80 { break }
             shift += 7
         }
-        guard number > 0, number - 1 <= UInt64(octets.count - position) else { return nil }
+        guard number > 0, number - 1 <= UInt64(bytes.count - position) else { return nil }
         let end = position + Int(number - 1)
         defer { position = end }
-        return octets[position..<end]
+        return bytes[position..<end]
     }
 }

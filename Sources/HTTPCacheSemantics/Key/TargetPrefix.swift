@@ -1,8 +1,10 @@
 /// What a group of target URIs begins with: what a purge by prefix goes by.
 ///
-/// It covers the targets of the same scheme, host and port whose path and query, as they are sent, begin with its own, octet by octet. A target always has
-/// a path, so the authority is whole: a prefix without a path covers all of its origin and nothing of another one. Nothing but the octets counts:
-/// `/img` covers `/img`, `/img/a` and `/images`; end it in `/`, `?` or `=` where only whole parts are meant.
+/// It covers the targets of the same scheme, host and port whose path and query, as they are sent,
+/// begin with its own, byte by byte. A target always has a path, so the authority is whole: a
+/// prefix without a path covers all of its origin and nothing of another one. Nothing but the bytes
+/// counts: `/img` covers `/img`, `/img/a` and `/images`; end it in `/`, `?` or `=` where only whole
+/// parts are meant.
 ///
 /// ```swift
 /// let images = try TargetPrefix("https://a.example/img/")
@@ -25,9 +27,11 @@ public struct TargetPrefix: Sendable, Hashable {
     /// What path and query begin with; never empty: `/` where the text had no path.
     public let requestTarget: String
 
-    /// Parses an absolute URI as ``TargetURI/init(_:)`` does: with the same percent-encoding, and without the fragment.
+    /// Parses an absolute URI as ``TargetURI/init(_:)`` does: with the same percent-encoding, and
+    /// without the fragment.
     ///
-    /// An escape that is not whole is none: the `%` of `/a%2` is percent-encoded, as it is in a target.
+    /// An escape that is not whole is none: the `%` of `/a%2` is percent-encoded, as it is in a
+    /// target.
     ///
     /// - Throws: ``TargetURIError``, as ``TargetURI/init(_:)`` does.
     public init(_ text: String) throws {
@@ -85,7 +89,8 @@ public struct TargetPrefix: Sendable, Hashable {
     /// The whole prefix, default port left out.
     public var uri: String { target.uri }
 
-    /// The prefix for people: values of parameters whose names tell of a secret are replaced, as in ``TargetURI/redacted``.
+    /// The prefix for people: values of parameters whose names tell of a secret are replaced, as in
+    /// ``TargetURI/redacted``.
     public var redacted: String { target.redacted }
 }
 

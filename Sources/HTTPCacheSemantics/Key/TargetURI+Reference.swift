@@ -1,21 +1,24 @@
 extension TargetURI {
-    /// The target that a reference names, seen from a base: `Location`, `Content-Location`. RFC 3986 §5.2
+    /// The target that a reference names, seen from a base: `Location`, `Content-Location`. RFC
+    /// 3986 §5.2
     ///
-    /// Dot segments go where §5.2.2 says so, and the fragment goes; an empty reference is the base. Octets that may stand in a request line stay as they are
-    /// (`|`, `%zz`, `%2e`), in the base's part as in the reference's; a space and octets outside ASCII are percent-encoded.
+    /// Dot segments go where §5.2.2 says so, and the fragment goes; an empty reference is the base.
+    /// Bytes that may stand in a request line stay as they are (`|`, `%zz`, `%2e`), in the base's
+    /// part as in the reference's; a space and bytes outside ASCII are percent-encoded.
     ///
     /// ```swift
     /// let base = try TargetURI("https://a.example/x/y?q")
     /// TargetURI(reference: "../z#top".utf8, relativeTo: base)?.uri  // "https://a.example/z"
     /// ```
     ///
-    /// - Returns: `nil` where the scheme is not `http` or `https`, the authority is not valid (`http:x` has none), a control
-    ///   character is in it, or the result is longer than ``maximumLength``.
+    /// - Returns: `nil` where the scheme is not `http` or `https`, the authority is not valid
+    ///   (`http:x` has none), a control character is in it, or the result is longer than
+    ///   ``maximumLength``.
     public init?(reference: some Collection<UInt8>, relativeTo base: TargetURI) {
         guard reference.count <= Self.maximumLength, !reference.contains(where: \.isControl) else { return nil }
         // The fragment is not sent.
-        let octets = Array(reference.prefix { $0 != UInt8(ascii: "#") })
-        let parts = octets.withUnsafeBufferPointer { ReferenceParts($0, relativeTo: base) }
+        let bytes = Array(reference.prefix { $0 != UInt8(ascii: "#") })
+        let parts = bytes.withUnsafeBufferPointer { ReferenceParts($0, relativeTo: base) }
         guard let parts else { return nil }
         var path = Array(base.path.utf8)
         var query = base.query
@@ -38,7 +41,7 @@ extension TargetURI {
             path: Self.sendable(path),
             query: query
         )
-        // 16 octets are more than scheme, punctuation and port take; the host is there once.
+        // 16 bytes are more than scheme, punctuation and port take; the host is there once.
         let length = target.host.utf8.count + target.path.utf8.count + (target.query?.utf8.count ?? 0) + 16
         guard length <= Self.maximumLength else { return nil }
         self = target
@@ -46,7 +49,8 @@ extension TargetURI {
 
     /// The same target with another query.
     ///
-    /// - Parameter query: without `?`; `nil` for none. An octet that may not stand in a request line is percent-encoded.
+    /// - Parameter query: without `?`; `nil` for none. A byte that may not stand in a request line
+    ///   is percent-encoded.
     /// - Returns: `nil` where the result is longer than ``maximumLength``.
     public func withQuery(_ query: String?) -> TargetURI? {
         let query = query.map { Self.sendable(Array($0.utf8)) }
@@ -87,14 +91,14 @@ extension TargetURI {
     }
 
     /// Percent-encodes what may not stand in a request line, and nothing else.
-    private static func sendable(_ octets: [UInt8]) -> String {
-        if mayStandInRequestLine(octets) { return String(decoding: octets, as: UTF8.self) }
+    private static func sendable(_ bytes: [UInt8]) -> String {
+        if mayStandInRequestLine(bytes) { return String(decoding: bytes, as: UTF8.self) }
         var result: [UInt8] = []
-        for octet in octets {
-            if octet.isVisible && octet != UInt8(ascii: "#") {
-                result.append(octet)
+        for byte in bytes {
+            if byte.isVisible && byte != UInt8(ascii: "#") {
+                result.append(byte)
             } else {
-                result += [UInt8(ascii: "%"), hexDigit(octet >> 4), hexDigit(octet)]
+                result += [UInt8(ascii: "%"), hexDigit(byte >> 4), hexDigit(byte)]
             }
         }
         return String(decoding: result, as: UTF8.self)
@@ -111,16 +115,17 @@ private struct ReferenceParts {
     /// `nil` where there is no `?`.
     var query: [UInt8]?
 
-    init?(_ octets: UnsafeBufferPointer<UInt8>, relativeTo base: TargetURI) {
+    init?(_ bytes: UnsafeBufferPointer<UInt8>, relativeTo base: TargetURI) {
         scheme = base.scheme
         authority = Authority(host: base.host, port: base.port)
         let slash = UInt8(ascii: "/")
-        var rest = octets[...]
+        var rest = bytes[...]
         let end = rest.firstIndex { $0 == slash || $0 == UInt8(ascii: "?") } ?? rest.endIndex
         var namesScheme = false
-        // A colon in the first segment ends a scheme; a reference that is a path must not have one there. §4.2
+        // A colon in the first segment ends a scheme; a reference that is a path must not have one
+        // there. §4.2
         if let colon = rest[..<end].firstIndex(of: UInt8(ascii: ":")) {
-            guard let known = TargetURI.scheme(octets[..<colon]) else { return nil }
+            guard let known = TargetURI.scheme(bytes[..<colon]) else { return nil }
             scheme = known
             namesScheme = true
             rest = rest[(colon + 1)...]

@@ -1,11 +1,13 @@
 public import HTTPTypes
 
 extension TargetURI {
-    /// The target of a request in the form of HTTP/2's pseudo fields; `nil` where scheme, authority or path is missing or malformed.
+    /// The target of a request in the form of HTTP/2's pseudo fields; `nil` where scheme, authority
+    /// or path is missing or malformed.
     ///
-    /// No octet is re-encoded here: the request is on the wire already or was made by ``TargetURI/init(_:)``. So an octet
-    /// that may not stand in a request line (a control, a space, one outside ASCII, a `#`) and the asterisk-form give
-    /// `nil`; any other stays as it is, `|` and `%zz` too. Only scheme and host lose their case.
+    /// No byte is re-encoded here: the request is on the wire already or was made by
+    /// ``TargetURI/init(_:)``. So a byte that may not stand in a request line (a control, a space,
+    /// one outside ASCII, a `#`) and the asterisk-form give `nil`; any other stays as it is, `|`
+    /// and `%zz` too. Only scheme and host lose their case.
     public init?(request: HTTPRequest) {
         guard var scheme = request.scheme, var authority = request.authority, var target = request.path else {
             return nil
@@ -14,26 +16,27 @@ extension TargetURI {
         guard authority.utf8.count + target.utf8.count + 16 <= Self.maximumLength else { return nil }
         let parsed = authority.withUTF8 { Authority.parse($0[...], defaultPort: Self.defaultPort(of: known)) }
         guard case .success(let authority) = parsed else { return nil }
-        let parts = target.withUTF8 { octets -> (path: String, query: String?)? in
-            guard octets.first == UInt8(ascii: "/"), Self.mayStandInRequestLine(octets[...]) else { return nil }
-            guard let question = octets.firstIndex(of: UInt8(ascii: "?")) else {
-                return (String(decoding: octets, as: UTF8.self), nil)
+        let parts = target.withUTF8 { bytes -> (path: String, query: String?)? in
+            guard bytes.first == UInt8(ascii: "/"), Self.mayStandInRequestLine(bytes[...]) else { return nil }
+            guard let question = bytes.firstIndex(of: UInt8(ascii: "?")) else {
+                return (String(decoding: bytes, as: UTF8.self), nil)
             }
             return (
-                String(decoding: octets[..<question], as: UTF8.self),
-                String(decoding: octets[(question + 1)...], as: UTF8.self)
+                String(decoding: bytes[..<question], as: UTF8.self),
+                String(decoding: bytes[(question + 1)...], as: UTF8.self)
             )
         }
         guard let parts else { return nil }
         self.init(scheme: known, host: authority.host, port: authority.port, path: parts.path, query: parts.query)
     }
 
-    /// Whether a text is an authority of `http`: a host and an optional port, without user information. RFC 9110 §4.2.4 and §7.2
+    /// Whether a text is an authority of `http`: a host and an optional port, without user
+    /// information. RFC 9110 §4.2.4 and §7.2
     package static func isAuthority(_ text: String) -> Bool {
         guard text.utf8.count < maximumLength - 16 else { return false }
         var text = text
-        return text.withUTF8 { octets in
-            if case .success = Authority.parse(octets[...], defaultPort: defaultPort(of: "http")) {
+        return text.withUTF8 { bytes in
+            if case .success = Authority.parse(bytes[...], defaultPort: defaultPort(of: "http")) {
                 true
             } else {
                 false
@@ -41,8 +44,9 @@ extension TargetURI {
         }
     }
 
-    /// Visible ASCII without `#`: what a request line may hold as a target, whether or not RFC 3986 allows it there.
-    static func mayStandInRequestLine(_ octets: some Collection<UInt8>) -> Bool {
-        octets.allSatisfy { $0.isVisible && $0 != UInt8(ascii: "#") }
+    /// Visible ASCII without `#`: what a request line may hold as a target, whether or not RFC 3986
+    /// allows it there.
+    static func mayStandInRequestLine(_ bytes: some Collection<UInt8>) -> Bool {
+        bytes.allSatisfy { $0.isVisible && $0 != UInt8(ascii: "#") }
     }
 }

@@ -4,14 +4,16 @@ package struct WithheldTarget: Sendable {
     package var target: TargetURI
     /// The pieces that were taken out, as they came and in their order.
     package var pieces: [[UInt8]]
-    /// Some server may read more in one of them than the parameter that it is taken for (`key=x;lang=de`): so what else it holds makes a difference.
+    /// Some server may read more in one of them than the parameter that it is taken for
+    /// (`key=x;lang=de`): so what else it holds makes a difference.
     package var isAmbiguous: Bool
 
-    /// The decoded names of the pieces that were taken out; for people. Of one that may be read in several ways only that it was there.
+    /// The decoded names of the pieces that were taken out; for people. Of one that may be read in
+    /// several ways only that it was there.
     package var names: [String] {
         isAmbiguous
             ? [Redaction.placeholder]
-            : pieces.map { String(decoding: QueryPiece(octets: $0[...]).name, as: UTF8.self) }
+            : pieces.map { String(decoding: QueryPiece(bytes: $0[...]).name, as: UTF8.self) }
     }
 
     /// The values that were taken out, as they came and decoded.
@@ -26,8 +28,10 @@ package struct WithheldTarget: Sendable {
 extension TargetURI {
     /// The target without the parameters of these names, whatever they hold.
     ///
-    /// Stricter than ``ignoring(_:)``, because what is taken out must not be seen: a piece goes as a whole where any server may find one of the parameters in it
-    /// (`x=1;key=secret`, `x=1%26key=secret`). Who keys the target without it has to key the pieces in another way, as a credential.
+    /// Stricter than ``ignoring(_:)``, because what is taken out must not be seen: a piece goes as
+    /// a whole where any server may find one of the parameters in it (`x=1;key=secret`,
+    /// `x=1%26key=secret`). Who keys the target without it has to key the pieces in another way, as
+    /// a credential.
     package func withholding(_ names: ParameterNames) -> WithheldTarget {
         guard let query, !names.isEmpty else { return WithheldTarget(target: self, pieces: [], isAmbiguous: false) }
         var kept: [QueryPiece] = []
@@ -45,7 +49,7 @@ extension TargetURI {
         )
         return WithheldTarget(
             target: target,
-            pieces: withheld.map { Array($0.octets) },
+            pieces: withheld.map { Array($0.bytes) },
             isAmbiguous: withheld.contains(where: \.isAmbiguous)
         )
     }
@@ -54,11 +58,11 @@ extension TargetURI {
 extension QueryPiece {
     /// Whether some server may find a parameter of one of these names in it.
     fileprivate func mayHold(_ names: ParameterNames) -> Bool {
-        var decoded = octets
+        var decoded = bytes
         // Twice, because some decode what was decoded.
         for _ in 0...2 {
             let parts = decoded.split(whereSeparator: { "&;?#".utf8.contains($0) })
-            if parts.contains(where: { names.contains(QueryPiece(octets: $0).name) }) { return true }
+            if parts.contains(where: { names.contains(QueryPiece(bytes: $0).name) }) { return true }
             decoded = FormParameter.decoded(decoded)[...]
         }
         return false

@@ -1,8 +1,9 @@
 /// The target URI of a request: what the cache key names and the transport sends, byte for byte.
 ///
-/// `http` and `https` only. Parsing lower-cases scheme and host, makes the port explicit, drops the fragment (it is never
-/// sent), and percent-encodes octets that RFC 3986 does not allow where they stand (a space, `|`, non-ASCII as UTF-8,
-/// and a `%` that begins no valid escape). Nothing else is normalised: `/a/../b`, `//`, `%2F` and `%2f` stay as they came.
+/// `http` and `https` only. Parsing lower-cases scheme and host, makes the port explicit, drops the
+/// fragment (it is never sent), and percent-encodes bytes that RFC 3986 does not allow where they
+/// stand (a space, `|`, non-ASCII as UTF-8, and a `%` that begins no valid escape). Nothing else is
+/// normalised: `/a/../b`, `//`, `%2F` and `%2f` stay as they came.
 ///
 /// ```swift
 /// let target = try TargetURI("HTTPS://A.example/x|y?q=1#top")
@@ -25,7 +26,7 @@ public struct TargetURI: Sendable, Hashable {
     /// The two are different targets.
     public let query: String?
 
-    /// The longest target, in octets, percent-encoding included.
+    /// The longest target, in bytes, percent-encoding included.
     public static let maximumLength = 65_535
 
     init(scheme: String, host: String, port: UInt16, path: String, query: String?) {
@@ -53,22 +54,25 @@ public struct TargetURI: Sendable, Hashable {
     /// The whole URI, default port left out.
     public var uri: String { "\(scheme)://\(authority)\(requestTarget)" }
 
-    /// The URI for people: values of parameters whose names tell of a secret are replaced by `REDACTED`.
+    /// The URI for people: values of parameters whose names tell of a secret are replaced by
+    /// `REDACTED`.
     ///
-    /// Which names: ``Redaction/secretParameterNames`` and the rules beside it. The path stays as it is.
+    /// Which names: ``Redaction/secretParameterNames`` and the rules beside it. The path stays as
+    /// it is.
     public var redacted: String {
         guard let query else { return uri }
         return "\(scheme)://\(authority)\(path)?\(Redaction.query(query))"
     }
 
-    /// A canonical, length-prefixed encoding without partition or method: what invalidation and purge go by.
+    /// A canonical, length-prefixed encoding without partition or method: what invalidation and
+    /// purge go by.
     ///
-    /// Its first octet is ``CacheKey/version``. Two targets are equal exactly when these octets are.
+    /// Its first byte is ``CacheKey/version``. Two targets are equal exactly when these bytes are.
     public var canonicalBytes: [UInt8] {
         var writer = CanonicalWriter(capacity: 16 + host.utf8.count + path.utf8.count + (query?.utf8.count ?? 0))
-        writer.write(octet: CacheKey.version)
+        writer.write(byte: CacheKey.version)
         writer.write(target: self)
-        return writer.octets
+        return writer.bytes
     }
 
     static func defaultPort(of scheme: String) -> UInt16 { scheme == "https" ? 443 : 80 }

@@ -11,7 +11,8 @@ public struct TargetURIError: Error, Sendable, Hashable, CustomStringConvertible
         public static let unsupportedScheme = Code(description: "unsupportedScheme")
         /// There is no host.
         public static let missingHost = Code(description: "missingHost")
-        /// The host is no name of ASCII letters, digits, `-`, `.`, `_`, `~`, no IPv4 and no bracketed IPv6 address.
+        /// The host is no name of ASCII letters, digits, `-`, `.`, `_`, `~`, no IPv4 and no
+        /// bracketed IPv6 address.
         public static let invalidHost = Code(description: "invalidHost")
         /// The port is no number from 1 to 65,535.
         public static let invalidPort = Code(description: "invalidPort")
@@ -19,7 +20,7 @@ public struct TargetURIError: Error, Sendable, Hashable, CustomStringConvertible
         public static let userInformation = Code(description: "userInformation")
         /// A C0 control or DEL.
         public static let controlCharacter = Code(description: "controlCharacter")
-        /// More than 65,535 octets, as given or as percent-encoded.
+        /// More than 65,535 bytes, as given or as percent-encoded.
         public static let tooLong = Code(description: "tooLong")
         /// The path is one that the library's transport cannot send as it stands.
         public static let invalidPath = Code(description: "invalidPath")
@@ -27,7 +28,7 @@ public struct TargetURIError: Error, Sendable, Hashable, CustomStringConvertible
 
     /// What is wrong.
     public let code: Code
-    /// One sentence that names the text (redacted, at most 200 octets of it), and what to do.
+    /// One sentence that names the text (redacted, at most 200 bytes of it), and what to do.
     public let message: String
     /// The message.
     public var description: String { message }
@@ -46,9 +47,9 @@ public struct TargetURIError: Error, Sendable, Hashable, CustomStringConvertible
             case .userInformation:
                 "'\(name)' holds user information, which RFC 9110 §4.2.4 forbids. Send an 'Authorization' field."
             case .controlCharacter: "'\(name)' holds a control character. Percent-encode it."
-            case .tooLong: "'\(name)' is too long. The limit is 65,535 octets, percent-encoding included."
+            case .tooLong: "'\(name)' is too long. The limit is 65,535 bytes, percent-encoding included."
             case .invalidPath:
-                "The path of '\(name)' cannot be sent. Its percent-encoded octets must be UTF-8, and '%00' is not allowed."
+                "The path of '\(name)' cannot be sent. Its percent-encoded bytes must be UTF-8, and '%00' is not allowed."
             default: "'\(name)' is no target URI."
             }
     }

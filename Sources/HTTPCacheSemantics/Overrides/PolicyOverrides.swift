@@ -1,7 +1,7 @@
 /// What an operator says about responses in place of their own fields.
 ///
-/// The stored response stays as it came; overrides count whenever it is looked at. So a change of rules counts for what is stored already, and leaves no trace
-/// when it is taken back.
+/// The stored response stays as it came; overrides count whenever it is looked at. So a change of
+/// rules counts for what is stored already, and leaves no trace when it is taken back.
 ///
 /// A caller's ``StoredResponseHead/explicitExpiry`` goes before all of them.
 public struct PolicyOverrides: Sendable, Hashable {
@@ -28,11 +28,14 @@ public struct PolicyOverrides: Sendable, Hashable {
         public static let invalidated = Directives(rawValue: 64)
     }
 
-    /// The freshness lifetime of responses below 400, in seconds, whatever they say themselves. RFC 9111 §4.2.1
+    /// The freshness lifetime of responses below 400, in seconds, whatever they say themselves. RFC
+    /// 9111 §4.2.1
     public var lifetime: Int64?
-    /// The freshness lifetime, in seconds, of responses below 400 that state none (`max-age`, `s-maxage`, `Expires`), in place of the heuristic. RFC 9111 §4.2.2
+    /// The freshness lifetime, in seconds, of responses below 400 that state none (`max-age`,
+    /// `s-maxage`, `Expires`), in place of the heuristic. RFC 9111 §4.2.2
     public var defaultLifetime: Int64?
-    /// The freshness lifetime of responses from 400 on, in seconds, whatever they say themselves; ``CachePolicy/maximumErrorLifetime`` still caps it.
+    /// The freshness lifetime of responses from 400 on, in seconds, whatever they say themselves;
+    /// ``CachePolicy/maximumErrorLifetime`` still caps it.
     public var errorLifetime: Int64?
     /// Directives that count as not given.
     public var ignoredDirectives: Directives = []
@@ -47,21 +50,26 @@ public struct PolicyOverrides: Sendable, Hashable {
     /// With `invalidated`, what a success of an unsafe method invalidated answers when the origin
     /// cannot be reached; it never does for an origin's error. §4.4
     public var staleDespite: Directives = []
-    /// How long after its freshness a response is served while it is renewed in the background, in seconds, in place of its own `stale-while-revalidate`. RFC 5861 §3
+    /// How long after its freshness a response is served while it is renewed in the background, in
+    /// seconds, in place of its own `stale-while-revalidate`. RFC 5861 §3
     ///
     /// Responses from 400 on are not served so: what is to be said of them is ``errorLifetime``.
     public var staleWhileRevalidate: Int64?
-    /// How stale a response may be that answers for an origin's 5xx, in seconds, in place of its own `stale-if-error`. RFC 5861 §4
+    /// How stale a response may be that answers for an origin's 5xx, in seconds, in place of its
+    /// own `stale-if-error`. RFC 5861 §4
     public var staleIfError: Int64?
-    /// How stale a response may be that answers because the origin cannot be reached (or is asked only on a miss), in seconds. `nil`: without limit.
+    /// How stale a response may be that answers because the origin cannot be reached (or is asked
+    /// only on a miss), in seconds. `nil`: without limit.
     public var maximumStaleness: Int64?
     /// The same where the mode is `offline`: no origin is asked at all.
     public var maximumStalenessOffline: Int64?
-    /// Statuses whose responses are stored; `nil`: all that RFC 9111 §3 lets be stored, but those that a client's malformed request can provoke (400, 405, 406, 408, 411, 413, 414,
-    /// 415, 422, 501, 505). Those are stored only where they are named here.
+    /// Statuses whose responses are stored; `nil`: all that RFC 9111 §3 lets be stored, but those
+    /// that a client's malformed request can provoke (400, 405, 406, 408, 411, 413, 414, 415, 422,
+    /// 501, 505). Those are stored only where they are named here.
     public var statuses: Set<Int>?
-    /// Request fields that select no variant, in lower case, though `Vary` names them; their values are not stored either. With `cookie` among them, a shared cache
-    /// answers requests that have one as it does others; `authorization` still keeps a response out of it (RFC 9111 §3.5).
+    /// Request fields that select no variant, in lower case, though `Vary` names them; their values
+    /// are not stored either. With `cookie` among them, a shared cache answers requests that have
+    /// one as it does others; `authorization` still keeps a response out of it (RFC 9111 §3.5).
     public var ignoredFields: Set<String> = []
 
     /// None.
@@ -70,7 +78,8 @@ public struct PolicyOverrides: Sendable, Hashable {
     /// Whether they change nothing.
     public var isEmpty: Bool { self == PolicyOverrides() }
 
-    /// Whether a response of this status has a lifetime by these, so that nothing needs to be guessed.
+    /// Whether a response of this status has a lifetime by these, so that nothing needs to be
+    /// guessed.
     func statesLifetime(status code: Int) -> Bool {
         code < 400 ? lifetime != nil || defaultLifetime != nil : errorLifetime != nil
     }
@@ -81,7 +90,8 @@ public struct PolicyOverrides: Sendable, Hashable {
     /// Cookies make no difference to answers.
     var ignoresCookie: Bool { ignoredFields.contains("cookie") }
 
-    /// Which limit of staleness forbids a response that is this stale (in milliseconds), by its name in a file; `nil` where none does.
+    /// Which limit of staleness forbids a response that is this stale (in milliseconds), by its
+    /// name in a file; `nil` where none does.
     func exceededBudget(staleness: Int64, isOffline: Bool) -> String? {
         guard let seconds = isOffline ? maximumStalenessOffline : maximumStaleness, staleness > 0,
             staleness > DeltaSeconds(seconds: seconds).milliseconds

@@ -30,7 +30,8 @@ package struct FreshnessGrounds: Sendable, Hashable {
 
 /// For people: why the policy says what it says. Nothing is decided here.
 extension CachePolicy {
-    /// The request fields, in lower case, that keep a stored response from answering a request; `*` for `Vary: *`, and `vary` for one that is malformed. RFC 9111 §4.1
+    /// The request fields, in lower case, that keep a stored response from answering a request; `*`
+    /// for `Vary: *`, and `vary` for one that is malformed. RFC 9111 §4.1
     ///
     /// Each name is asked about as ``matchesVariant(_:_:)`` would be if `Vary` named it alone.
     package func differingFields(of stored: StoredResponseHead, _ request: HTTPRequest) -> [String] {
@@ -71,19 +72,23 @@ extension CachePolicy {
         )
     }
 
-    /// The field that directives are read from: the targeted one that decides, or `cache-control`. RFC 9213 §2.2
+    /// The field that directives are read from: the targeted one that decides, or `cache-control`.
+    /// RFC 9213 §2.2
     private func directivesField(of fields: HTTPFields) -> String {
         targetedFields.first { ResponseDirectives(targeted: [$0], in: fields) != nil } ?? "cache-control"
     }
 
-    /// How stale a response may be that answers for an origin's error, in milliseconds, where a rule says so. RFC 5861 §4
+    /// How stale a response may be that answers for an origin's error, in milliseconds, where a
+    /// rule says so. RFC 5861 §4
     package func errorBudget(of stored: StoredResponseHead) -> Int64? {
         overrides(of: stored.fields)?.staleIfError.map { DeltaSeconds(seconds: $0).milliseconds }
     }
 
-    /// The instants at which ``reuse(of:for:at:)`` may begin to answer otherwise, in no particular order; those that have passed among them.
+    /// The instants at which ``reuse(of:for:at:)`` may begin to answer otherwise, in no particular
+    /// order; those that have passed among them.
     ///
-    /// More than there are, perhaps: who wants to know whether something changes then asks ``reuse(of:for:at:)``.
+    /// More than there are, perhaps: who wants to know whether something changes then asks
+    /// ``reuse(of:for:at:)``.
     package func turningPoints(of stored: StoredResponseHead, for request: HTTPRequest) -> [TurningPoint] {
         let fields = read(stored)
         let wishes = RequestDirectives(request.headerFields)

@@ -5,7 +5,8 @@ package enum FieldRules {
     /// `HTTPFields` traps at 65,535 fields; with so many nothing is added here.
     static let maximumCount = 65_000
 
-    /// Hop-by-hop fields (RFC 9110 §7.6.1), fields between a client and a proxy, and `Trailer`, because trailers are not stored.
+    /// Hop-by-hop fields (RFC 9110 §7.6.1), fields between a client and a proxy, and `Trailer`,
+    /// because trailers are not stored.
     package static func isHopByHop(_ canonicalName: String) -> Bool {
         // By length first: this is asked of every field of every message.
         switch canonicalName.utf8.count {
@@ -22,8 +23,8 @@ package enum FieldRules {
         }
     }
 
-    /// Fields that `Connection` cannot take away: without them a stored response would be fresher, more widely usable or other than
-    /// its origin said.
+    /// Fields that `Connection` cannot take away: without them a stored response would be fresher,
+    /// more widely usable or other than its origin said.
     ///
     /// RFC 9110 §7.6.1 forbids senders to name them.
     static func isProtected(_ canonicalName: String) -> Bool {
@@ -34,7 +35,8 @@ package enum FieldRules {
         }
     }
 
-    /// Fields of a 304 that never replace stored ones: they describe the stored octets. RFC 9111 §3.2
+    /// Fields of a 304 that never replace stored ones: they describe the stored bytes. RFC 9111
+    /// §3.2
     static func isFixedByContent(_ canonicalName: String) -> Bool {
         switch canonicalName {
         case "content-encoding", "content-length", "content-range": true
@@ -46,16 +48,18 @@ package enum FieldRules {
 extension CachePolicy {
     /// The response's fields that are stored, in wire order.
     ///
-    /// Without `Connection` and what it nominates, and the other hop-by-hop and proxy fields of RFC 9111 §3.1; in a shared cache also without the fields
-    /// that `private="…"` names (§5.2.2.7). Fields that a qualified `no-cache="…"` names stay, to be served once the response was validated (§5.2.2.4);
-    /// ``servedFields(of:age:isValidated:)`` leaves them out until then. `Connection` cannot take away what caching itself depends on (`Cache-Control`, ``targetedFields``, `Vary`,
-    /// `Date`, …).
+    /// Without `Connection` and what it nominates, and the other hop-by-hop and proxy fields of RFC
+    /// 9111 §3.1; in a shared cache also without the fields that `private="…"` names (§5.2.2.7).
+    /// Fields that a qualified `no-cache="…"` names stay, to be served once the response was
+    /// validated (§5.2.2.4); ``servedFields(of:age:isValidated:)`` leaves them out until then.
+    /// `Connection` cannot take away what caching itself depends on (`Cache-Control`,
+    /// ``targetedFields``, `Vary`, `Date`, …).
     public func storedFields(of response: HTTPResponse) -> HTTPFields {
         storable(response.headerFields, directives(of: response.headerFields))
     }
 
     func storable(_ fields: HTTPFields, _ directives: ResponseDirectives) -> HTTPFields {
-        // Sets, so that a peer's thousand names cost no more than its octets.
+        // Sets, so that a peer's thousand names cost no more than its bytes.
         let nominated = Set(FieldNameList.nominated(in: fields))
         var withheld: Set<String> = []
         if kind == .shared, case .fields(let names) = directives.isPrivate { withheld = Set(names) }
@@ -74,9 +78,11 @@ extension CachePolicy {
         FieldRules.isProtected(canonicalName) || targetedFields.contains(canonicalName)
     }
 
-    /// The request's fields that `Vary` nominates, as they are stored with the response. RFC 9111 §4.1
+    /// The request's fields that `Vary` nominates, as they are stored with the response. RFC 9111
+    /// §4.1
     ///
-    /// Normalised as ``matchesVariant(_:_:)`` compares them, one line for each name, in the names' order, so that equal selections are equal values.
+    /// Normalised as ``matchesVariant(_:_:)`` compares them, one line for each name, in the names'
+    /// order, so that equal selections are equal values.
     public func selectingFields(of request: HTTPRequest, for response: HTTPResponse) -> HTTPFields {
         selectingFields(
             of: request,
@@ -96,11 +102,14 @@ extension CachePolicy {
         return result
     }
 
-    /// The response head that is served from store: stored fields, with `Age` replaced by the current age in whole seconds. RFC 9111 §4, §5.1
+    /// The response head that is served from store: stored fields, with `Age` replaced by the
+    /// current age in whole seconds. RFC 9111 §4, §5.1
     ///
-    /// A response that came without `Date` gets the time it was received, as RFC 9110 §6.6.1 asks of a recipient with a clock. The fields that a qualified `no-cache="…"` names
-    /// are left out until the response was validated for this request (RFC 9111 §5.2.2.4); one that names a field which gives the others their meaning
-    /// (`Content-Type`, `Content-Encoding`, `Vary`, …) asks for validation of the whole instead, so that no half-described response is ever sent.
+    /// A response that came without `Date` gets the time it was received, as RFC 9110 §6.6.1 asks
+    /// of a recipient with a clock. The fields that a qualified `no-cache="…"` names are left out
+    /// until the response was validated for this request (RFC 9111 §5.2.2.4); one that names a
+    /// field which gives the others their meaning (`Content-Type`, `Content-Encoding`, `Vary`, …)
+    /// asks for validation of the whole instead, so that no half-described response is ever sent.
     ///
     /// - Parameter isValidated: the origin has just confirmed the response for this very request.
     public func servedFields(
@@ -156,7 +165,8 @@ extension CachePolicy {
 extension UnsafeBufferPointer<UInt8> {
     /// Whether `no-cache=` may be in here: `he=`, which no other directive's name ends in.
     ///
-    /// Nearly every hit is spared the parsing. Only every third octet is looked at; one that is none of the three rules out all places that cover it.
+    /// Nearly every hit is spared the parsing. Only every third byte is looked at; one that is none
+    /// of the three rules out all places that cover it.
     fileprivate var mayQualifyNoCache: Bool {
         var index = 2
         while index < count {
@@ -172,7 +182,7 @@ extension UnsafeBufferPointer<UInt8> {
             }
             index += 3
         }
-        // The last one or two octets of which no third one was looked at.
+        // The last one or two bytes of which no third one was looked at.
         return count >= 3 && (isNoCacheEnd(before: count - 1) || isNoCacheEnd(before: count - 2))
     }
 

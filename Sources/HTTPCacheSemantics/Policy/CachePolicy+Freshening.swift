@@ -1,20 +1,29 @@
 public import HTTPTypes
 
 extension CachePolicy {
-    /// The stored response freshened by a 304: its fields updated **and** added to, its times replaced, its invalidation lifted. RFC 9111 §4.3.4, §3.2
+    /// The stored response freshened by a 304: its fields updated **and** added to, its times
+    /// replaced, its invalidation lifted. RFC 9111 §4.3.4, §3.2
     ///
-    /// Every field of the 304 replaces all stored lines of its name, except those that §3.1 keeps out of a store (hop-by-hop, nominated by `Connection`, named by `private="…"` in a shared
-    /// cache) and those that describe the stored octets (`Content-Encoding`, `Content-Length`, `Content-Range`). A stored `Age` goes when the 304 brings none, and a 304 without
-    /// `Date` gets the time it was received, or the response would be old at once. In a shared cache a `Set-Cookie` of the 304 is for the one whose request was validated; it is stored only
-    /// where the freshened response is for everybody (`public` or `s-maxage`), as ``storability(of:to:hasCredentials:methodIsKeyed:hasExplicitExpiry:)`` asks of a new one.
-    /// `Vary` is replaced only where `request` is given, because the selecting fields must be those of the new `Vary`. ``StoredResponseHead/explicitExpiry`` stays for the caller to renew.
+    /// Every field of the 304 replaces all stored lines of its name, except those that §3.1 keeps
+    /// out of a store (hop-by-hop, nominated by `Connection`, named by `private="…"` in a shared
+    /// cache) and those that describe the stored bytes (`Content-Encoding`, `Content-Length`,
+    /// `Content-Range`). A stored `Age` goes when the 304 brings none, and a 304 without `Date`
+    /// gets the time it was received, or the response would be old at once. In a shared cache a
+    /// `Set-Cookie` of the 304 is for the one whose request was validated; it is stored only where
+    /// the freshened response is for everybody (`public` or `s-maxage`), as
+    /// ``storability(of:to:hasCredentials:methodIsKeyed:hasExplicitExpiry:)`` asks of a new one.
+    /// `Vary` is replaced only where `request` is given, because the selecting fields must be those
+    /// of the new `Vary`. ``StoredResponseHead/explicitExpiry`` stays for the caller to renew.
     ///
-    /// - Parameter request: the request that was validated, as its caller presented it. With it, a 304 without any validator is refused where the caller's own
-    ///   entity tags had been sent along: it may be about one of those.
-    /// - Parameter isForOthers: the stored response answers others than the principal whose request was validated. Then a `Set-Cookie` is stored
-    ///   only where it is for everybody in a private cache too, and a 304 that says `private` freshens nothing.
-    /// - Returns: `nil` when the 304 is not about this stored response: its status is another, or none of the validators that it brings is the stored one. One
-    ///   without any validator is otherwise taken to be about it, because only this response's validators were sent.
+    /// - Parameter request: the request that was validated, as its caller presented it. With it, a
+    ///   304 without any validator is refused where the caller's own entity tags had been sent
+    ///   along: it may be about one of those.
+    /// - Parameter isForOthers: the stored response answers others than the principal whose request
+    ///   was validated. Then a `Set-Cookie` is stored only where it is for everybody in a private
+    ///   cache too, and a 304 that says `private` freshens nothing.
+    /// - Returns: `nil` when the 304 is not about this stored response: its status is another, or
+    ///   none of the validators that it brings is the stored one. One without any validator is
+    ///   otherwise taken to be about it, because only this response's validators were sent.
     public func freshened(
         _ stored: StoredResponseHead,
         by notModified: HTTPResponse,
@@ -66,7 +75,8 @@ extension CachePolicy {
             result.fields.removeAll { $0.name == .setCookie }
             result.fields.append(contentsOf: update.filter { $0.name == .setCookie })
         }
-        // One that says no `Cache-Control` leaves the stored one standing, and what that one calls private.
+        // One that says no `Cache-Control` leaves the stored one standing, and what that one calls
+        // private.
         if kind == .shared, case .fields(let names) = self.directives(of: result.fields).isPrivate {
             let withheld = Set(names)
             result.fields.removeAll { withheld.contains($0.name.canonicalName) }
@@ -95,7 +105,8 @@ extension CachePolicy {
         let hasSameDate = sameLastModified(stored, fields, received: received)
         if fields.contains(.eTag) {
             guard let tag = EntityTag(fields) else {
-                // What is no tag was never sent to be compared: it says something only where it is repeated.
+                // What is no tag was never sent to be compared: it says something only where it is
+                // repeated.
                 return hasSameDate ?? fields[values: .eTag].haveSameBytes(as: stored.fields[values: .eTag])
             }
             if !tag.isWeak { return storedTag?.stronglyEquals(tag) ?? false }

@@ -3,12 +3,16 @@ internal import HTTPTypes
 extension CachePolicy {
     /// How long the response is fresh, counted from when the origin made it. RFC 9111 §4.2.1
     ///
-    /// In this order: the caller's ``StoredResponseHead/explicitExpiry``; an operator's ``PolicyOverrides/lifetime`` (from 400 on ``PolicyOverrides/errorLifetime``); `s-maxage` in a shared
-    /// cache; `max-age`; `Expires` − `Date` (the time of receipt where there is no valid `Date`); an operator's ``PolicyOverrides/defaultLifetime``; a heuristic (§4.2.2). Where a targeted field decides (RFC 9213), its `s-maxage` and `max-age` are meant and `Expires` says nothing. For 400, 405, 413, 414,
-    /// 501 and their kind no lifetime but the caller's exceeds ``maximumErrorLifetime``. A directive that is there but malformed counts as zero, as does an
-    /// `Expires` that is no date or is given twice; of a directive given twice with different values the smallest counts.
-    /// A response that says `no-store`, and is stored because an operator lifts that
-    /// (``PolicyOverrides/staleDespite``), has none.
+    /// In this order: the caller's ``StoredResponseHead/explicitExpiry``; an operator's
+    /// ``PolicyOverrides/lifetime`` (from 400 on ``PolicyOverrides/errorLifetime``); `s-maxage` in
+    /// a shared cache; `max-age`; `Expires` − `Date` (the time of receipt where there is no valid
+    /// `Date`); an operator's ``PolicyOverrides/defaultLifetime``; a heuristic (§4.2.2). Where a
+    /// targeted field decides (RFC 9213), its `s-maxage` and `max-age` are meant and `Expires` says
+    /// nothing. For 400, 405, 413, 414, 501 and their kind no lifetime but the caller's exceeds
+    /// ``maximumErrorLifetime``. A directive that is there but malformed counts as zero, as does an
+    /// `Expires` that is no date or is given twice; of a directive given twice with different
+    /// values the smallest counts. A response that says `no-store`, and is stored because an
+    /// operator lifts that (``PolicyOverrides/staleDespite``), has none.
     public func freshnessLifetime(of stored: StoredResponseHead) -> FreshnessLifetime {
         let fields = read(stored)
         return lifetime(of: stored, fields, age(of: stored, fields, at: stored.responseTime))
@@ -16,10 +20,11 @@ extension CachePolicy {
 
     /// How old the response is. RFC 9111 §4.2.3
     ///
-    /// A clock that was set back never makes an age negative; one that was set forward ages the response. At ``Timestamp/distantFuture`` every response is as old as can be said.
-    /// So is one whose time of receipt lies ahead of the clock by more than
-    /// ``Timestamp/clockTolerance``: it came while the clock was wrong, and its age is unknown. Only
-    /// what the caller lets expire never is of no age then.
+    /// A clock that was set back never makes an age negative; one that was set forward ages the
+    /// response. At ``Timestamp/distantFuture`` every response is as old as can be said. So is one
+    /// whose time of receipt lies ahead of the clock by more than ``Timestamp/clockTolerance``: it
+    /// came while the clock was wrong, and its age is unknown. Only what the caller lets expire
+    /// never is of no age then.
     public func currentAge(of stored: StoredResponseHead, at now: Timestamp) -> CurrentAge {
         age(of: stored, read(stored), at: now)
     }
@@ -29,10 +34,12 @@ extension CachePolicy {
         freshness(of: stored, read(stored), at: now)
     }
 
-    /// The instant from which the stored response is stale (`distantFuture` when never); what a store indexes.
+    /// The instant from which the stored response is stale (`distantFuture` when never); what a
+    /// store indexes.
     ///
-    /// Time alone: `no-cache` and an invalidation, which ask for validation sooner, do not change it. It
-    /// holds for a clock that is not set back behind the time of receipt: see ``currentAge(of:at:)``.
+    /// Time alone: `no-cache` and an invalidation, which ask for validation sooner, do not change
+    /// it. It holds for a clock that is not set back behind the time of receipt: see
+    /// ``currentAge(of:at:)``.
     public func freshUntil(_ stored: StoredResponseHead) -> Timestamp {
         if let explicitExpiry = stored.explicitExpiry { return explicitExpiry }
         let fields = read(stored)
@@ -106,7 +113,8 @@ extension CachePolicy {
         }
     }
 
-    /// RFC 9111 §4.2.2: only where nothing explicit was said, for statuses that allow it or with `public`.
+    /// RFC 9111 §4.2.2: only where nothing explicit was said, for statuses that allow it or with
+    /// `public`.
     private func heuristicLifetime(of stored: StoredResponseHead, _ fields: StoredFields) -> FreshnessLifetime {
         let none = FreshnessLifetime(milliseconds: 0, source: .none)
         guard let lastModified = fields.lastModified,
@@ -124,16 +132,17 @@ extension CachePolicy {
     /// RFC 9111 §4.2.3, its variables in its order.
     private func age(of stored: StoredResponseHead, _ fields: StoredFields, at now: Timestamp) -> CurrentAge {
         let dateValue = fields.date ?? stored.responseTime
-        // `Date` was cut to whole seconds, so less than a second is no sign of age: compare whole seconds, or every response
-        // would be born up to a second old, and one with `max-age=1` often dead.
+        // `Date` was cut to whole seconds, so less than a second is no sign of age: compare whole
+        // seconds, or every response would be born up to a second old, and one with `max-age=1`
+        // often dead.
         let responseSecond = stored.responseTime.milliseconds.dividedDown(by: 1000).quotient
         let dateSecond = dateValue.milliseconds.dividedDown(by: 1000).quotient
         let apparentAge = max(0, Timestamp(seconds: responseSecond).milliseconds(since: Timestamp(seconds: dateSecond)))
         let responseDelay = max(0, stored.responseTime.milliseconds(since: stored.requestTime))
         let correctedAgeValue = saturatingSum(fields.age?.milliseconds ?? 0, responseDelay)
         let correctedInitialAge = max(apparentAge, correctedAgeValue)
-        // Behind the last instant there is none at which something could expire. So at that instant nothing is
-        // fresh any more, which is what an index of `freshUntil` says of it.
+        // Behind the last instant there is none at which something could expire. So at that instant
+        // nothing is fresh any more, which is what an index of `freshUntil` says of it.
         let isUnknown = stored.responseTime.isAhead(of: now) && stored.explicitExpiry != .distantFuture
         let residentTime =
             now < .distantFuture && !isUnknown ? max(0, now.milliseconds(since: stored.responseTime)) : .max

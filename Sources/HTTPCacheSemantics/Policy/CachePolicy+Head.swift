@@ -11,22 +11,30 @@ public enum HeadUpdate: Sendable, Hashable {
 }
 
 extension CachePolicy {
-    /// What a HEAD's response does to one stored response that its request could have been answered from. RFC 9111 §4.3.5
+    /// What a HEAD's response does to one stored response that its request could have been answered
+    /// from. RFC 9111 §4.3.5
     ///
-    /// Only a 200 to HEAD says something. It updates the stored fields as a 304 does where a validator that it brings (`ETag`, `Last-Modified`) is the stored one, none contradicts, and
-    /// its `Content-Length`, if it has one, is the stored length. A validator or a length that is not the stored one invalidates.
+    /// Only a 200 to HEAD says something. It updates the stored fields as a 304 does where a
+    /// validator that it brings (`ETag`, `Last-Modified`) is the stored one, none contradicts, and
+    /// its `Content-Length`, if it has one, is the stored length. A validator or a length that is
+    /// not the stored one invalidates.
     ///
-    /// **A response without validators freshens nothing.** RFC 9111 would let it, because it contradicts nothing. But then one HEAD in each lifetime puts new fields on an
-    /// old body for ever, and that body says that it is new. Where such a response describes another representation (its type, coding, language or digest), the stored one
-    /// is invalidated, as §4.3.5 permits. Where it describes the same one, or nothing, the stored response keeps its own age and lifetime. A field that is missing is no
-    /// difference: RFC 9110 §9.3.2 lets a server leave out what it would have to make the content for.
+    /// **A response without validators freshens nothing.** RFC 9111 would let it, because it
+    /// contradicts nothing. But then one HEAD in each lifetime puts new fields on an old body for
+    /// ever, and that body says that it is new. Where such a response describes another
+    /// representation (its type, coding, language or digest), the stored one is invalidated, as
+    /// §4.3.5 permits. Where it describes the same one, or nothing, the stored response keeps its
+    /// own age and lifetime. A field that is missing is no difference: RFC 9110 §9.3.2 lets a
+    /// server leave out what it would have to make the content for.
     ///
-    /// In a shared cache a response to a request with credentials updates nothing unless it is for everybody: §3.5 would not let it be stored either. A stored partial response
-    /// (206) is not updated, because its fields describe a part.
+    /// In a shared cache a response to a request with credentials updates nothing unless it is for
+    /// everybody: §3.5 would not let it be stored either. A stored partial response (206) is not
+    /// updated, because its fields describe a part.
     ///
     /// - Parameters:
-    ///   - stored: a stored response of the request's key that ``matchesVariant(_:_:)`` the request.
-    ///   - bodyLength: the stored body's length in octets.
+    ///   - stored: a stored response of the request's key that ``matchesVariant(_:_:)`` the
+    ///     request.
+    ///   - bodyLength: the stored body's length in bytes.
     ///   - request: the HEAD, as its caller presented it.
     ///   - isForOthers: see ``freshened(_:by:requestTime:responseTime:request:isForOthers:)``.
     public func headUpdate(
@@ -53,8 +61,8 @@ extension CachePolicy {
         let storedLength = stored.status.code == 206 ? stored.partialRange?.completeLength : bodyLength
         switch ContentLength(fields) {
         case .absent: break
-        case .octets(let length) where length == storedLength ?? length: break
-        case .octets, .malformed: return .invalidate
+        case .bytes(let length) where length == storedLength ?? length: break
+        case .bytes, .malformed: return .invalidate
         }
         if stored.status.code == 206 { return .unrelated }
         // What was stored was no success, and by now it is one.
@@ -97,11 +105,12 @@ extension CachePolicy {
     private static func sameEntityTag(_ stored: StoredResponseHead, _ fields: HTTPFields) -> Bool? {
         guard fields.contains(.eTag) else { return nil }
         guard let tag = EntityTag(fields), let storedTag = EntityTag(stored.fields) else { return false }
-        // A strong tag names these very octets, so a weak one that is stored is not enough.
+        // A strong tag names these very bytes, so a weak one that is stored is not enough.
         return tag.isWeak ? storedTag.weaklyEquals(tag) : storedTag.stronglyEquals(tag)
     }
 
-    /// Whether a field that tells one representation from another has another value than the stored one. RFC 9110 §8, RFC 9530
+    /// Whether a field that tells one representation from another has another value than the stored
+    /// one. RFC 9110 §8, RFC 9530
     private static func describesAnother(than stored: StoredResponseHead, _ fields: HTTPFields) -> Bool {
         fields.contains { field in
             switch field.name.canonicalName {
@@ -117,7 +126,7 @@ extension CachePolicy {
 /// `Content-Length`. RFC 9110 §8.6
 private enum ContentLength {
     case absent
-    case octets(Int64)
+    case bytes(Int64)
     /// No number, or several that differ.
     case malformed
 
@@ -128,18 +137,18 @@ private enum ContentLength {
         }
     }
 
-    private mutating func add(_ octets: UnsafeBufferPointer<UInt8>) {
-        var scanner = OctetScanner(octets)
+    private mutating func add(_ bytes: UnsafeBufferPointer<UInt8>) {
+        var scanner = ByteScanner(bytes)
         scanner.skipSeparators()
         if scanner.isAtEnd { self = .malformed }
         while !scanner.isAtEnd {
             let start = scanner.position
             scanner.skipMember()
-            let range = octets.trimmed(start..<scanner.position)
-            let number = range.allSatisfy { octets[$0].isDigit } ? Int64(octets: octets, in: range) : nil
+            let range = bytes.trimmed(start..<scanner.position)
+            let number = range.allSatisfy { bytes[$0].isDigit } ? Int64(bytes: bytes, in: range) : nil
             switch (self, number) {
-            case (.absent, let number?): self = .octets(number)
-            case (.octets(let earlier), let number?) where earlier == number: break
+            case (.absent, let number?): self = .bytes(number)
+            case (.bytes(let earlier), let number?) where earlier == number: break
             default: self = .malformed
             }
             scanner.skipSeparators()
@@ -149,12 +158,12 @@ private enum ContentLength {
 
 extension Int64 {
     /// Digits in a range; `nil` for none or for more than fit.
-    fileprivate init?(octets: UnsafeBufferPointer<UInt8>, in range: Range<Int>) {
+    fileprivate init?(bytes: UnsafeBufferPointer<UInt8>, in range: Range<Int>) {
         guard !range.isEmpty else { return nil }
         var value: Int64 = 0
         for index in range {
             let (product, overflow) = value.multipliedReportingOverflow(by: 10)
-            let (sum, carried) = product.addingReportingOverflow(Int64(octets[index] &- 0x30))
+            let (sum, carried) = product.addingReportingOverflow(Int64(bytes[index] &- 0x30))
             if overflow || carried { return nil }
             value = sum
         }

@@ -3,30 +3,42 @@ public import HTTPTypes
 extension CachePolicy {
     /// May `stored` answer `request` at `now`? The variant has been selected already.
     ///
-    /// Of several reasons to validate, those that lie in the response come first (RFC 9211: `fwd=request` is for a response that was fresh): invalidated, stale (unless the request's
-    /// `max-stale` or else the response's `stale-while-revalidate` allows it), `no-cache`; then the request's `no-cache`, `max-age`, `min-fresh`; then its `Cookie`. `max-age=0` always
-    /// validates, an `immutable` response too: RFC 8246 §2.1 leaves the client that signal. The request's `no-store` is about storing and changes nothing here.
+    /// Of several reasons to validate, those that lie in the response come first (RFC 9211:
+    /// `fwd=request` is for a response that was fresh): invalidated, stale (unless the request's
+    /// `max-stale` or else the response's `stale-while-revalidate` allows it), `no-cache`; then the
+    /// request's `no-cache`, `max-age`, `min-fresh`; then its `Cookie`. `max-age=0` always
+    /// validates, an `immutable` response too: RFC 8246 §2.1 leaves the client that signal. The
+    /// request's `no-store` is about storing and changes nothing here.
     ///
-    /// **`s-maxage` beside `stale-…`.** `s-maxage` implies `proxy-revalidate` (RFC 9111 §5.2.2.10), but `s-maxage=1, stale-while-revalidate=60` is how origins ask a shared
-    /// cache for just that; so an explicit `stale-while-revalidate` or `stale-if-error` is the origin's permission for its own seconds and goes before what `s-maxage` implies. An explicit
-    /// `must-revalidate` or `proxy-revalidate` goes before both, and without such an extension stale use under `s-maxage` stays forbidden.
+    /// **`s-maxage` beside `stale-…`.** `s-maxage` implies `proxy-revalidate` (RFC 9111 §5.2.2.10),
+    /// but `s-maxage=1, stale-while-revalidate=60` is how origins ask a shared cache for just that;
+    /// so an explicit `stale-while-revalidate` or `stale-if-error` is the origin's permission for
+    /// its own seconds and goes before what `s-maxage` implies. An explicit `must-revalidate` or
+    /// `proxy-revalidate` goes before both, and without such an extension stale use under
+    /// `s-maxage` stays forbidden.
     ///
-    /// **A qualified `no-cache="…"`** asks for no validation; ``servedFields(of:age:isValidated:)`` leaves out what it names. Where it names a field that the
-    /// response cannot do without (`Content-Type`, `Vary`, …), it counts as unqualified, as §5.2.2.4 allows.
+    /// **A qualified `no-cache="…"`** asks for no validation; ``servedFields(of:age:isValidated:)``
+    /// leaves out what it names. Where it names a field that the response cannot do without
+    /// (`Content-Type`, `Vary`, …), it counts as unqualified, as §5.2.2.4 allows.
     ///
-    /// **A request with `Cookie`** in a shared cache is answered without validation only from a response that is explicitly for everybody (`public` or `s-maxage`): the cookie may be what
-    /// the answer depends on, and not every origin says so in `Vary`. Stricter than the RFC. A request with `Authorization` is answered, because §3.5 is
-    /// about storing: what is stored without those directives came from a request without credentials.
+    /// **A request with `Cookie`** in a shared cache is answered without validation only from a
+    /// response that is explicitly for everybody (`public` or `s-maxage`): the cookie may be what
+    /// the answer depends on, and not every origin says so in `Vary`. Stricter than the RFC. A
+    /// request with `Authorization` is answered, because §3.5 is about storing: what is stored
+    /// without those directives came from a request without credentials.
     ///
     /// **What a success of an unsafe method invalidated** forbids stale use as a directive does,
     /// before all of them, and ``PolicyOverrides/staleDespite`` lifts that as it lifts a directive.
     /// What was invalidated otherwise may be used stale, as if its time were over. RFC 9111 §4.4
     ///
-    /// With an ``StoredResponseHead/explicitExpiry`` the response's own `no-cache` and `must-revalidate` are lifted, and its `stale-while-revalidate` does not prolong
-    /// what the caller limited; the request's directives count all the same.
+    /// With an ``StoredResponseHead/explicitExpiry`` the response's own `no-cache` and
+    /// `must-revalidate` are lifted, and its `stale-while-revalidate` does not prolong what the
+    /// caller limited; the request's directives count all the same.
     ///
-    /// **What an operator says** (``PolicyOverrides``) counts in place of the response's own fields, but what it lifts with ``PolicyOverrides/staleDespite`` is lifted only where the
-    /// origin cannot be reached or fails: while it can be reached, a stale response is validated as its directives ask.
+    /// **What an operator says** (``PolicyOverrides``) counts in place of the response's own
+    /// fields, but what it lifts with ``PolicyOverrides/staleDespite`` is lifted only where the
+    /// origin cannot be reached or fails: while it can be reached, a stale response is validated as
+    /// its directives ask.
     ///
     /// RFC 9111 §4, §4.2.4, §5.2; RFC 5861.
     public func reuse(of stored: StoredResponseHead, for request: HTTPRequest, at now: Timestamp) -> Reuse {
@@ -60,10 +72,12 @@ extension CachePolicy {
         )
     }
 
-    /// What forbids stale use of this response by its own fields alone (the request has no say here). RFC 9111 §4.2.4
+    /// What forbids stale use of this response by its own fields alone (the request has no say
+    /// here). RFC 9111 §4.2.4
     ///
-    /// Time has no say either: what `s-maxage` implies counts as lifted where a `stale-if-error` or `stale-while-revalidate` lifts it for any time at all;
-    /// ``reuse(of:for:at:)`` knows for how long.
+    /// Time has no say either: what `s-maxage` implies counts as lifted where a `stale-if-error` or
+    /// `stale-while-revalidate` lifts it for any time at all; ``reuse(of:for:at:)`` knows for how
+    /// long.
     public func staleUse(of stored: StoredResponseHead) -> Reuse.StaleUse {
         let directives = directives(of: stored.fields)
         let extensions = extensions(of: stored, directives, staleness: 0)
@@ -83,14 +97,16 @@ extension CachePolicy {
         return !directives.forbidsUnvalidatedUse && !directives.forbidsStorage
     }
 
-    /// The response's `immutable`: while it is fresh its origin will not change it, so eager refresh and background validation of it are wasted. RFC 8246 §2
+    /// The response's `immutable`: while it is fresh its origin will not change it, so eager
+    /// refresh and background validation of it are wasted. RFC 8246 §2
     ///
     /// It changes nothing for a stale response, nor for a request that asks for validation.
     public func isImmutable(_ stored: StoredResponseHead) -> Bool {
         directives(of: stored.fields).immutable
     }
 
-    /// Whether the response says that it is for everybody: `public` or `s-maxage`. RFC 9111 §5.2.2.9, §5.2.2.10
+    /// Whether the response says that it is for everybody: `public` or `s-maxage`. RFC 9111
+    /// §5.2.2.9, §5.2.2.10
     public func isForEverybody(_ stored: StoredResponseHead) -> Bool {
         directives(of: stored.fields).allowsSharing
     }
@@ -107,7 +123,8 @@ extension CachePolicy {
         RequestDirectives(request.headerFields).onlyIfCached
     }
 
-    /// Whether a request by itself asks for validation of a stale response of this age in milliseconds, or for a fresher one: `no-cache`, `max-age`, `min-fresh`. RFC 9111 §5.2.1
+    /// Whether a request by itself asks for validation of a stale response of this age in
+    /// milliseconds, or for a fresher one: `no-cache`, `max-age`, `min-fresh`. RFC 9111 §5.2.1
     package func asksForValidation(_ request: HTTPRequest, at age: Int64) -> Bool {
         let wishes = RequestDirectives(request.headerFields)
         if wishes.noCache || wishes.minFresh != nil { return true }
@@ -172,7 +189,8 @@ extension CachePolicy {
         guard !StatusRules.needsExplicitFreshness(stored.status.code) else {
             return StaleExtensions(whileRevalidate: false, ifError: false)
         }
-        // What an operator says of stale responses is said of good ones: an old error is no answer because nobody asked anew.
+        // What an operator says of stale responses is said of good ones: an old error is no answer
+        // because nobody asked anew.
         let isErrorOfRule =
             stored.status.code >= 400 && overriding != nil && overrides(of: stored.fields)?.staleWhileRevalidate != nil
         return StaleExtensions(
@@ -229,7 +247,8 @@ extension CachePolicy {
         }
     }
 
-    /// Zero seconds (or a malformed number) permit nothing, not even the instant at which the response becomes stale.
+    /// Zero seconds (or a malformed number) permit nothing, not even the instant at which the
+    /// response becomes stale.
     private static func covers(_ limit: DeltaSeconds?, staleness: Int64) -> Bool {
         guard let limit, limit > .zero else { return false }
         return staleness <= limit.milliseconds
@@ -246,7 +265,8 @@ extension ResponseDirectives {
     /// `must-understand` it may have been stored by right.)
     var forbidsStorage: Bool { noStore && !mustUnderstand }
 
-    /// `no-cache`; the qualified form too where it names a field without which the response is misread, so that leaving it out is no way. RFC 9111 §5.2.2.4
+    /// `no-cache`; the qualified form too where it names a field without which the response is
+    /// misread, so that leaving it out is no way. RFC 9111 §5.2.2.4
     var forbidsUnvalidatedUse: Bool {
         switch noCache {
         case .absent: false

@@ -13,25 +13,32 @@ public enum Storability: Sendable, Hashable {
 extension CachePolicy {
     /// Whether the response to this request may be stored, and for whom.
     ///
-    /// In a private cache a response to a request with credentials (`Authorization`, `Cookie`, or a principal, told by `hasCredentials`) is
-    /// stored for its principal, unless it is meant for everybody (`public` or `s-maxage`, and not `private`; §3.5 would let `must-revalidate`
-    /// share it too, but that is said of personal answers every day, and a principal's own copy loses nothing); one to a request without is stored
-    /// `shared`, `private` responses included, because the whole cache is the one user's. In a shared cache `principal` is never the answer.
+    /// In a private cache a response to a request with credentials (`Authorization`, `Cookie`, or a
+    /// principal, told by `hasCredentials`) is stored for its principal, unless it is meant for
+    /// everybody (`public` or `s-maxage`, and not `private`; §3.5 would let `must-revalidate` share
+    /// it too, but that is said of personal answers every day, and a principal's own copy loses
+    /// nothing); one to a request without is stored `shared`, `private` responses included, because
+    /// the whole cache is the one user's. In a shared cache `principal` is never the answer.
     ///
-    /// Stricter than RFC 9111 in four points: what a client's malformed request can provoke (400, 405, 414, 501, …) needs an operator who names the status, and 5xx without
-    /// `public` need a stated lifetime; statuses that answer the request rather than its target are never stored; `Set-Cookie` keeps a response out of a
-    /// shared cache; a method whose content is keyed, QUERY apart, needs a stated lifetime (RFC 9110 §9.3.3).
+    /// Stricter than RFC 9111 in four points: what a client's malformed request can provoke (400,
+    /// 405, 414, 501, …) needs an operator who names the status, and 5xx without `public` need a
+    /// stated lifetime; statuses that answer the request rather than its target are never stored;
+    /// `Set-Cookie` keeps a response out of a shared cache; a method whose content is keyed, QUERY
+    /// apart, needs a stated lifetime (RFC 9110 §9.3.3).
     ///
     /// Where an operator lifts `no-store` (``PolicyOverrides/staleDespite``), a success that says
     /// so is stored for its principal, or where the request names none, without `Set-Cookie` only.
     ///
-    /// Where an operator says how long the response is fresh (``PolicyOverrides``), that is a stated lifetime too. §3.5 and what is said of `Set-Cookie` count whatever an operator
-    /// says; only a `Cookie` that the operator has ignored is no credential.
+    /// Where an operator says how long the response is fresh (``PolicyOverrides``), that is a
+    /// stated lifetime too. §3.5 and what is said of `Set-Cookie` count whatever an operator says;
+    /// only a `Cookie` that the operator has ignored is no credential.
     ///
     /// - Parameters:
     ///   - hasCredentials: the request has credentials, or a principal was named for it.
-    ///   - methodIsKeyed: the request's content is in the key (QUERY, opted-in POST), so a method other than GET may be stored.
-    ///   - hasExplicitExpiry: the caller sets the expiry itself, which counts as explicit freshness information.
+    ///   - methodIsKeyed: the request's content is in the key (QUERY, opted-in POST), so a method
+    ///     other than GET may be stored.
+    ///   - hasExplicitExpiry: the caller sets the expiry itself, which counts as explicit freshness
+    ///     information.
     public func storability(
         of response: HTTPResponse,
         to request: HTTPRequest,
@@ -109,7 +116,8 @@ extension CachePolicy {
         }
     }
 
-    /// RFC 9111 §3, last condition, without a lifetime: `public`, `private` where this is a private cache, or the status.
+    /// RFC 9111 §3, last condition, without a lifetime: `public`, `private` where this is a private
+    /// cache, or the status.
     private func mayBeStoredWithoutLifetime(_ directives: ResponseDirectives, status code: Int) -> Bool {
         if StatusRules.needsExplicitFreshness(code) { return false }
         if directives.isPublic || StatusRules.isHeuristicallyCacheable(code) { return true }

@@ -1,16 +1,19 @@
 public import HTTPTypes
 
 extension CachePolicy {
-    /// The request with the stored response's validators (`If-None-Match`, `If-Modified-Since`) in place of or beside its own; `nil` when the stored response has no
-    /// validator. RFC 9111 §4.3.1
+    /// The request with the stored response's validators (`If-None-Match`, `If-Modified-Since`) in
+    /// place of or beside its own; `nil` when the stored response has no validator. RFC 9111 §4.3.1
     ///
-    /// Entity tags that the caller brought stay behind the stored one (`If-None-Match: "stored", "theirs"`), so that the origin can tell that the caller's copy is current
-    /// though the stored one is not; ``answersCaller(_:to:)`` knows such a 304. `*` of the caller goes: every answer would be a 304. So do the caller's tags
-    /// where the stored response has none: the origin would compare them alone, and its 304 would say nothing about the stored response.
-    /// The caller's `If-Modified-Since` gives way to the stored date.
+    /// Entity tags that the caller brought stay behind the stored one (`If-None-Match: "stored",
+    /// "theirs"`), so that the origin can tell that the caller's copy is current though the stored
+    /// one is not; ``answersCaller(_:to:)`` knows such a 304. `*` of the caller goes: every answer
+    /// would be a 304. So do the caller's tags where the stored response has none: the origin would
+    /// compare them alone, and its 304 would say nothing about the stored response. The caller's
+    /// `If-Modified-Since` gives way to the stored date.
     ///
-    /// `Range` and `If-Range` are dropped with them: the answer is to validate or replace the whole stored response (RFC 9110 §14.2 lets a
-    /// range be answered whole). `If-Match` and `If-Unmodified-Since` stay; they are for the origin alone (RFC 9111 §4.3.2).
+    /// `Range` and `If-Range` are dropped with them: the answer is to validate or replace the whole
+    /// stored response (RFC 9110 §14.2 lets a range be answered whole). `If-Match` and
+    /// `If-Unmodified-Since` stay; they are for the origin alone (RFC 9111 §4.3.2).
     public func validationRequest(for stored: StoredResponseHead, request: HTTPRequest) -> HTTPRequest? {
         let storedTag = EntityTag(stored.fields)
         let lastModified = stored.fields.first { $0.name == .lastModified }
@@ -22,9 +25,10 @@ extension CachePolicy {
             result.headerFields[fields: name] = []
         }
         if let storedTag {
-            // The stored tag first, octet by octet as it came; a tag that differs from it by weakness alone adds nothing.
-            var value = storedTag.octets
-            for tag in Self.callersTags(of: request, beside: storedTag) { value += [0x2C, 0x20] + tag.octets }
+            // The stored tag first, byte by byte as it came; a tag that differs from it by weakness
+            // alone adds nothing.
+            var value = storedTag.bytes
+            for tag in Self.callersTags(of: request, beside: storedTag) { value += [0x2C, 0x20] + tag.bytes }
             result.headerFields.append(HTTPField(name: .ifNoneMatch, value: value))
         }
         if hasDate, let lastModified {
@@ -40,10 +44,13 @@ extension CachePolicy {
         EntityTag.list(ifNoneMatch: request.headerFields).filter { !$0.weaklyEquals(storedTag) }
     }
 
-    /// Whether a 304 confirms the copy that the caller itself holds: its `ETag` is one of the request's own `If-None-Match`. RFC 9111 §4.3.3
+    /// Whether a 304 confirms the copy that the caller itself holds: its `ETag` is one of the
+    /// request's own `If-None-Match`. RFC 9111 §4.3.3
     ///
-    /// Asked when ``freshened(_:by:requestTime:responseTime:request:isForOthers:)`` says that the 304 is not about the stored response. It then goes to that caller as it is, and to nobody else.
-    /// Compared weakly (RFC 9110 §13.1.2). A 304 without a valid `ETag` answers nobody for certain.
+    /// Asked when ``freshened(_:by:requestTime:responseTime:request:isForOthers:)`` says that the
+    /// 304 is not about the stored response. It then goes to that caller as it is, and to nobody
+    /// else. Compared weakly (RFC 9110 §13.1.2). A 304 without a valid `ETag` answers nobody for
+    /// certain.
     ///
     /// - Parameter request: as the caller presented it.
     public func answersCaller(_ notModified: HTTPResponse, to request: HTTPRequest) -> Bool {
@@ -51,7 +58,8 @@ extension CachePolicy {
         return EntityTag.list(ifNoneMatch: request.headerFields).contains { $0.weaklyEquals(tag) }
     }
 
-    /// Is this request conditional by its own fields, so that the caller expects a 304 or 412 itself? RFC 9110 §13.1.
+    /// Is this request conditional by its own fields, so that the caller expects a 304 or 412
+    /// itself? RFC 9110 §13.1.
     public func isConditional(_ request: HTTPRequest) -> Bool {
         request.headerFields.contains { field in
             switch field.name.canonicalName {
@@ -61,10 +69,12 @@ extension CachePolicy {
         }
     }
 
-    /// The answer to the request's own conditions from the stored response: `true` = not modified. RFC 9110 §13.2.2, RFC 9111 §4.3.2
+    /// The answer to the request's own conditions from the stored response: `true` = not modified.
+    /// RFC 9110 §13.2.2, RFC 9111 §4.3.2
     ///
-    /// Only for GET and HEAD and a stored 2xx. `If-None-Match` goes first, with weak comparison; without it `If-Modified-Since` is compared with
-    /// `Last-Modified`, else `Date`, else the time of receipt. `If-Match`, `If-Unmodified-Since` and `If-Range` are not a cache's to answer.
+    /// Only for GET and HEAD and a stored 2xx. `If-None-Match` goes first, with weak comparison;
+    /// without it `If-Modified-Since` is compared with `Last-Modified`, else `Date`, else the time
+    /// of receipt. `If-Match`, `If-Unmodified-Since` and `If-Range` are not a cache's to answer.
     public func isNotModified(_ stored: StoredResponseHead, for request: HTTPRequest) -> Bool {
         guard request.method == .get || request.method == .head, stored.status.kind == .successful else { return false }
         if request.headerFields.contains(.ifNoneMatch) {

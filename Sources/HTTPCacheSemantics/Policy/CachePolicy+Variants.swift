@@ -1,10 +1,12 @@
 public import HTTPTypes
 
 extension CachePolicy {
-    /// The stored response that matches the request's selecting fields: among several, the one most recent by `Date` (then by response time). RFC 9111 §4.1
+    /// The stored response that matches the request's selecting fields: among several, the one most
+    /// recent by `Date` (then by response time). RFC 9111 §4.1
     ///
-    /// A fresh one goes before a stale one, so that an expired variant never hides a valid one. An invalidated one counts as stale. Of two that are both fresh or both
-    /// stale, a success goes before an error: what somebody else's request provoked never hides a good response.
+    /// A fresh one goes before a stale one, so that an expired variant never hides a valid one. An
+    /// invalidated one counts as stale. Of two that are both fresh or both stale, a success goes
+    /// before an error: what somebody else's request provoked never hides a good response.
     /// - Returns: an index into `candidates`, or `nil` (no candidate, or `vary-miss`).
     public func selectVariant(
         from candidates: [StoredResponseHead],
@@ -14,7 +16,8 @@ extension CachePolicy {
         selectVariant(among: candidates.count, for: request, at: now) { candidates[$0] }
     }
 
-    /// ``selectVariant(from:for:at:)`` for heads that stand inside other values, without copying them to an array first. RFC 9111 §4.1
+    /// ``selectVariant(from:for:at:)`` for heads that stand inside other values, without copying
+    /// them to an array first. RFC 9111 §4.1
     ///
     /// ```swift
     /// let index = policy.selectVariant(among: stored.count, for: request, at: now) { stored[$0].head }
@@ -50,11 +53,13 @@ extension CachePolicy {
         return best?.index
     }
 
-    /// Do the request's fields match those that this response was selected by? `Vary: *` never does.
+    /// Do the request's fields match those that this response was selected by? `Vary: *` never
+    /// does.
     ///
-    /// Compared after normalisation: lines joined, whitespace around commas dropped, names without case; for `Accept-Encoding`, `Accept-Language`
-    /// and `Accept-Charset` also case and order. A field that both lack matches; an empty one is not an absent one. What an
-    /// operator has ignored (``PolicyOverrides/ignoredFields``) is not compared. RFC 9111 §4.1
+    /// Compared after normalisation: lines joined, whitespace around commas dropped, names without
+    /// case; for `Accept-Encoding`, `Accept-Language` and `Accept-Charset` also case and order. A
+    /// field that both lack matches; an empty one is not an absent one. What an operator has
+    /// ignored (``PolicyOverrides/ignoredFields``) is not compared. RFC 9111 §4.1
     public func matchesVariant(_ stored: StoredResponseHead, _ request: HTTPRequest) -> Bool {
         let fields = stored.fields
         // Most responses have none; to look for it by name copies no field.
@@ -62,8 +67,8 @@ extension CachePolicy {
         var count = 0
         let ignored = overriding == nil ? nil : overrides(of: fields)?.ignoredFields
         for field in fields where field.name.canonicalName.utf8.count == 4 && field.name == .vary {
-            let matches = field.withUnsafeBytesOfValue { octets in
-                matchesNominated(octets, &count, stored.selectingFields, request.headerFields, ignoring: ignored)
+            let matches = field.withUnsafeBytesOfValue { bytes in
+                matchesNominated(bytes, &count, stored.selectingFields, request.headerFields, ignoring: ignored)
             }
             if !matches { return false }
         }
@@ -72,15 +77,16 @@ extension CachePolicy {
 
     /// One line of `Vary`.
     ///
-    /// More names than ``FieldNameList/maximumNames`` are no real field's, repeated ones included: it then never matches, which costs a validation at most.
+    /// More names than ``FieldNameList/maximumNames`` are no real field's, repeated ones included:
+    /// it then never matches, which costs a validation at most.
     private func matchesNominated(
-        _ octets: UnsafeBufferPointer<UInt8>,
+        _ bytes: UnsafeBufferPointer<UInt8>,
         _ count: inout Int,
         _ stored: HTTPFields,
         _ presented: HTTPFields,
         ignoring ignored: Set<String>?
     ) -> Bool {
-        var scanner = OctetScanner(octets)
+        var scanner = ByteScanner(bytes)
         while true {
             scanner.skipSeparators()
             if scanner.isAtEnd { return true }
@@ -90,13 +96,13 @@ extension CachePolicy {
             // What a malformed member asks for cannot be known.
             guard !range.isEmpty, (scanner.current ?? UInt8(ascii: ",")) == UInt8(ascii: ","),
                 count <= FieldNameList.maximumNames,
-                range.count != 1 || octets[range.lowerBound] != UInt8(ascii: "*")
+                range.count != 1 || bytes[range.lowerBound] != UInt8(ascii: "*")
             else { return false }
-            if let ignored, !ignored.isEmpty, ignored.contains(octets.lowercased(range)) { continue }
-            let name = UnsafeBufferPointer(rebasing: octets[range])
+            if let ignored, !ignored.isEmpty, ignored.contains(bytes.lowercased(range)) { continue }
+            let name = UnsafeBufferPointer(rebasing: bytes[range])
             let areSame =
                 SelectingField.areSameLines(name, stored, presented)
-                ?? SelectingField.matches(octets.lowercased(range), stored, presented)
+                ?? SelectingField.matches(bytes.lowercased(range), stored, presented)
             if !areSame { return false }
         }
     }

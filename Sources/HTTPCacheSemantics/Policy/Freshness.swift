@@ -4,7 +4,8 @@ public struct FreshnessLifetime: Sendable, Hashable {
     public enum Source: String, Sendable, Hashable {
         /// The caller's ``StoredResponseHead/explicitExpiry``.
         case explicitExpiry
-        /// An operator's rule, whatever the response says: ``PolicyOverrides/lifetime``, ``PolicyOverrides/errorLifetime``.
+        /// An operator's rule, whatever the response says: ``PolicyOverrides/lifetime``,
+        /// ``PolicyOverrides/errorLifetime``.
         case rule
         /// `s-maxage`, in a shared cache.
         case sMaxage
@@ -31,7 +32,8 @@ public struct FreshnessLifetime: Sendable, Hashable {
     }
 }
 
-/// The age calculation, step by step under the RFC's names, all in milliseconds and none negative. RFC 9111 §4.2.3
+/// The age calculation, step by step under the RFC's names, all in milliseconds and none negative.
+/// RFC 9111 §4.2.3
 public struct CurrentAge: Sendable, Hashable {
     /// `apparent_age`: whole seconds, because `Date` has no more.
     public var apparentAge: Int64

@@ -1,9 +1,11 @@
 package import HTTPTypes
 import Synchronization
 
-/// The fields of a stored head: as they are, or as the octets that they become when somebody asks for them.
+/// The fields of a stored head: as they are, or as the bytes that they become when somebody asks
+/// for them.
 ///
-/// A batch is read for its bodies as often as for its fields, and making fields takes longer than reading their octets.
+/// A batch is read for its bodies as often as for its fields, and making fields takes longer than
+/// reading their bytes.
 package struct HeadFields: Sendable, Hashable {
     private enum Content: Sendable {
         case made(HTTPFields)
@@ -26,7 +28,7 @@ package struct HeadFields: Sendable, Hashable {
         }
     }
 
-    /// Their octets, where they came as such.
+    /// Their bytes, where they came as such.
     package var encoded: EncodedFields? {
         switch content {
         case .made: nil
@@ -41,10 +43,10 @@ package struct HeadFields: Sendable, Hashable {
     package func hash(into hasher: inout Hasher) { hasher.combine(value) }
 }
 
-/// Octets that fields are made of: once, for all copies of a head.
+/// Bytes that fields are made of: once, for all copies of a head.
 package final class EncodedFields: Sendable {
     /// A store's encoding, whose structure was verified when it was read.
-    package let octets: [UInt8]
+    package let bytes: [UInt8]
     /// How many fields it holds.
     package let count: Int
     private let decode: @Sendable ([UInt8]) -> HTTPFields
@@ -55,9 +57,9 @@ package final class EncodedFields: Sendable {
         init(_ fields: HTTPFields) { self.fields = fields }
     }
 
-    /// - Parameter decode: makes the fields of the octets; of the same octets always the same.
-    package init(octets: [UInt8], count: Int, decode: @escaping @Sendable ([UInt8]) -> HTTPFields) {
-        self.octets = octets
+    /// - Parameter decode: makes the fields of the bytes; of the same bytes always the same.
+    package init(bytes: [UInt8], count: Int, decode: @escaping @Sendable ([UInt8]) -> HTTPFields) {
+        self.bytes = bytes
         self.count = count
         self.decode = decode
     }
@@ -65,6 +67,6 @@ package final class EncodedFields: Sendable {
     /// The fields; of two who ask first at the same time, both get the same.
     package var fields: HTTPFields {
         if let made = made.load() { return made.fields }
-        return made.storeIfNil(Made(decode(octets))).fields
+        return made.storeIfNil(Made(decode(bytes))).fields
     }
 }

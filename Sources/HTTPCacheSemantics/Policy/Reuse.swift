@@ -6,7 +6,8 @@ public struct Reuse: Sendable, Hashable {
         case fresh
         /// Stale, and the request's `max-stale` (or the policy) allows it as it is.
         case staleAllowed
-        /// Stale, within the response's `stale-while-revalidate`, and nothing forbids it: serve it now and validate it in the background. RFC 5861 §3
+        /// Stale, within the response's `stale-while-revalidate`, and nothing forbids it: serve it
+        /// now and validate it in the background. RFC 5861 §3
         case staleWhileRevalidate
         /// Not without validation (or, unreachable origin, ``Reuse/staleUse``).
         case validate(ValidationReason)
@@ -17,7 +18,8 @@ public struct Reuse: Sendable, Hashable {
     public enum ValidationReason: String, Sendable, Hashable {
         /// The lifetime is over.
         case stale
-        /// The response's `no-cache` (or, where a 304 brought it, `no-store`; in a shared cache also `private`).
+        /// The response's `no-cache` (or, where a 304 brought it, `no-store`; in a shared cache
+        /// also `private`).
         case responseNoCache
         /// It was invalidated. RFC 9111 §4.4
         case invalidated
@@ -27,10 +29,12 @@ public struct Reuse: Sendable, Hashable {
         case requestMaxAge
         /// Fresh for less than the request's `min-fresh`.
         case requestMinFresh
-        /// The request has a `Cookie`, this is a shared cache, and the response does not say that it is for everybody (`public` or `s-maxage`).
+        /// The request has a `Cookie`, this is a shared cache, and the response does not say that
+        /// it is for everybody (`public` or `s-maxage`).
         case requestCredentials
 
-        /// `fwd` of RFC 9211 §2.2: `stale` for what the response or its history asks, `request` for what the request asks.
+        /// `fwd` of RFC 9211 §2.2: `stale` for what the response or its history asks, `request` for
+        /// what the request asks.
         public var forwardReason: CacheOutcome.ForwardReason {
             switch self {
             case .stale, .responseNoCache, .invalidated: .stale
@@ -38,7 +42,8 @@ public struct Reuse: Sendable, Hashable {
             }
         }
     }
-    /// Whether the stored response may be used, however stale, when the origin cannot be reached. RFC 9111 §4.2.4
+    /// Whether the stored response may be used, however stale, when the origin cannot be reached.
+    /// RFC 9111 §4.2.4
     public enum StaleUse: Sendable, Hashable {
         /// Nothing forbids it.
         case allowed
@@ -55,15 +60,19 @@ public struct Reuse: Sendable, Hashable {
     public var freshness: Freshness
     /// Whether it may be used, as stale as it is now, when the origin cannot be reached.
     ///
-    /// The prohibition that `s-maxage` implies is lifted while the response's own `stale-if-error` or `stale-while-revalidate` lasts.
+    /// The prohibition that `s-maxage` implies is lifted while the response's own `stale-if-error`
+    /// or `stale-while-revalidate` lasts.
     ///
     /// An operator's limits of time are beside it: see ``staleUse(isOffline:)``.
     public var staleUse: StaleUse
-    /// The operator's limit that the present staleness exceeds where the origin cannot be reached or is asked only on a miss: `stale.normal`. ``PolicyOverrides/maximumStaleness``
+    /// The operator's limit that the present staleness exceeds where the origin cannot be reached
+    /// or is asked only on a miss: `stale.normal`. ``PolicyOverrides/maximumStaleness``
     public var exceededBudget: String?
-    /// The same where no origin is asked at all: `stale.offline`. ``PolicyOverrides/maximumStalenessOffline``
+    /// The same where no origin is asked at all: `stale.offline`.
+    /// ``PolicyOverrides/maximumStalenessOffline``
     public var exceededBudgetOffline: String?
-    /// The directive that would forbid stale use and does not, because an operator says so. ``PolicyOverrides/staleDespite``
+    /// The directive that would forbid stale use and does not, because an operator says so.
+    /// ``PolicyOverrides/staleDespite``
     public var liftedDirective: String?
     /// `stale-if-error` of response or request covers the present staleness. RFC 5861 §4
     ///
@@ -91,7 +100,8 @@ public struct Reuse: Sendable, Hashable {
 
     /// ``staleUse-swift.property``, and within the operator's limits of time.
     ///
-    /// - Parameter isOffline: no origin is asked at all; otherwise it cannot be reached, or is asked only on a miss.
+    /// - Parameter isOffline: no origin is asked at all; otherwise it cannot be reached, or is
+    ///   asked only on a miss.
     public func staleUse(isOffline: Bool) -> StaleUse {
         guard staleUse == .allowed, let budget = isOffline ? exceededBudgetOffline : exceededBudget else {
             return staleUse

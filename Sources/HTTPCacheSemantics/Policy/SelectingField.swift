@@ -2,9 +2,11 @@ internal import HTTPTypes
 
 /// How a request field is compared when `Vary` names it. RFC 9111 §4.1
 ///
-/// All lines of a name are joined in order; whitespace around commas goes; empty members go. Case is kept but for
-/// `Accept-Encoding`, `Accept-Language` and `Accept-Charset`, whose members are case-insensitive and whose order means nothing (RFC 9110 §12.5.3, §12.5.4:
-/// preference is told by weights), so they are also put in order; they have no quoted-strings. Nothing inside another field's quoted-string changes, and `Cookie` not at all.
+/// All lines of a name are joined in order; whitespace around commas goes; empty members go. Case
+/// is kept but for `Accept-Encoding`, `Accept-Language` and `Accept-Charset`, whose members are
+/// case-insensitive and whose order means nothing (RFC 9110 §12.5.3, §12.5.4: preference is told by
+/// weights), so they are also put in order; they have no quoted-strings. Nothing inside another
+/// field's quoted-string changes, and `Cookie` not at all.
 enum SelectingField {
     /// `nil` where the request has no such field; an empty one is something else.
     static func normalized(_ canonicalName: String, in fields: HTTPFields) -> [UInt8]? {
@@ -14,11 +16,11 @@ enum SelectingField {
         let isUnordered = isUnordered(canonicalName)
         for field in fields where field.name.canonicalName == canonicalName {
             isPresent = true
-            field.withUnsafeBytesOfValue { octets in
+            field.withUnsafeBytesOfValue { bytes in
                 if isCookie {
-                    members.append(Array(octets)[...])
+                    members.append(Array(bytes)[...])
                 } else {
-                    split(octets, isUnordered: isUnordered, into: &members)
+                    split(bytes, isUnordered: isUnordered, into: &members)
                 }
             }
         }
@@ -38,13 +40,13 @@ enum SelectingField {
     }
 
     private static func split(
-        _ octets: UnsafeBufferPointer<UInt8>,
+        _ bytes: UnsafeBufferPointer<UInt8>,
         isUnordered: Bool,
         into members: inout [ArraySlice<UInt8>]
     ) {
-        var scanner = OctetScanner(octets)
+        var scanner = ByteScanner(bytes)
         while let range = scanner.nextMember(isUnordered: isUnordered) {
-            members.append(Array(octets[range])[...])
+            members.append(Array(bytes[range])[...])
         }
     }
 
@@ -78,8 +80,8 @@ enum SelectingField {
     /// Member by member the same, in order.
     private static func haveSameList(_ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>) -> Bool
     {
-        var left = OctetScanner(first)
-        var right = OctetScanner(second)
+        var left = ByteScanner(first)
+        var right = ByteScanner(second)
         while true {
             switch (left.nextMember(isUnordered: false), right.nextMember(isUnordered: false)) {
             case (nil, nil): return true
@@ -90,15 +92,16 @@ enum SelectingField {
         }
     }
 
-    /// The same members in any order, each as often; `nil` where there are more than the bits of a word.
+    /// The same members in any order, each as often; `nil` where there are more than the bits of a
+    /// word.
     private static func haveSameSet(_ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>) -> Bool?
     {
         var taken: UInt64 = 0
         var count = 0
-        var left = OctetScanner(first)
+        var left = ByteScanner(first)
         while let member = left.nextMember(isUnordered: true) {
             count += 1
-            var right = OctetScanner(second)
+            var right = ByteScanner(second)
             var index: UInt64 = 0
             var isFound = false
             while let other = right.nextMember(isUnordered: true) {
@@ -112,7 +115,7 @@ enum SelectingField {
             }
             if !isFound { return false }
         }
-        var right = OctetScanner(second)
+        var right = ByteScanner(second)
         while right.nextMember(isUnordered: true) != nil { count -= 1 }
         return count == 0
     }
@@ -135,7 +138,7 @@ enum SelectingField {
     }
 }
 
-extension OctetScanner {
+extension ByteScanner {
     /// The next list member without the whitespace around it; `nil` after the last.
     ///
     /// - Parameter isUnordered: of a field without quoted-strings: every comma ends a member.
@@ -144,16 +147,16 @@ extension OctetScanner {
         if isAtEnd { return nil }
         let start = position
         if isUnordered {
-            while let octet = current, octet != UInt8(ascii: ",") { advance() }
+            while let byte = current, byte != UInt8(ascii: ",") { advance() }
         } else {
             skipMember()
         }
-        return octets.trimmed(start..<position)
+        return bytes.trimmed(start..<position)
     }
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// The same octets but for case and whitespace.
+    /// The same bytes but for case and whitespace.
     fileprivate func isSameToken(_ range: Range<Int>, _ other: UnsafeBufferPointer<UInt8>, _ otherRange: Range<Int>)
         -> Bool
     {

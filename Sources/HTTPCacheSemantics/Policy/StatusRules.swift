@@ -2,7 +2,8 @@ internal import HTTPTypes
 
 /// What a status code means to a cache.
 enum StatusRules {
-    /// The statuses of RFC 9110 §15 (and 308, 451, 508 …) whose caching this module knows. RFC 9111 §5.2.2.3
+    /// The statuses of RFC 9110 §15 (and 308, 451, 508 …) whose caching this module knows. RFC 9111
+    /// §5.2.2.3
     static func isUnderstood(_ code: Int) -> Bool {
         switch code {
         case 200, 201, 202, 203, 204, 205, 300, 301, 302, 303, 305, 307, 308: true
@@ -20,11 +21,15 @@ enum StatusRules {
         }
     }
 
-    /// The statuses that a client's malformed request can make an origin say of a good target. RFC 9110 §15.5, §15.6
+    /// The statuses that a client's malformed request can make an origin say of a good target. RFC
+    /// 9110 §15.5, §15.6
     ///
-    /// They complain about how the request was made: its syntax, method, length, content or fields. The key holds hardly any of that, so the next client
-    /// would get another's error ("cache-poisoned denial of service"). Stored only where an operator names the status (``PolicyOverrides/statuses``) and something states a lifetime, and then
-    /// for no longer than ``CachePolicy/maximumErrorLifetime``; narrower than RFC 9110 §15.1, which lists 405, 414 and 501.
+    /// They complain about how the request was made: its syntax, method, length, content or fields.
+    /// The key holds hardly any of that, so the next client would get another's error
+    /// ("cache-poisoned denial of service"). Stored only where an operator names the status
+    /// (``PolicyOverrides/statuses``) and something states a lifetime, and then for no longer than
+    /// ``CachePolicy/maximumErrorLifetime``; narrower than RFC 9110 §15.1, which lists 405, 414 and
+    /// 501.
     static func needsExplicitFreshness(_ code: Int) -> Bool {
         switch code {
         case 400, 405, 406, 408, 411, 413, 414, 415, 422, 501, 505: true
@@ -32,12 +37,15 @@ enum StatusRules {
         }
     }
 
-    /// Answers to the request's own credentials, conditions, ranges or connection, which say nothing about the target to the next
-    /// request; and 428, 429, 431 and 511, which RFC 6585 says must not be stored.
+    /// Answers to the request's own credentials, conditions, ranges or connection, which say
+    /// nothing about the target to the next request; and 428, 429, 431 and 511, which RFC 6585 says
+    /// must not be stored.
     ///
-    /// RFC 9111 §3 would let a lifetime make any final status storable. 401 and 407 (credentials), 412 and 416 (conditions and ranges, neither of them in the
-    /// key), 417, 421, 425, 426 (connection) are not stored all the same: the next request, which may lack what provoked them, would get the answer to another's.
-    /// Every other status from 200 to 599, known or not (299, 499, 599), is stored where its origin gives it a lifetime.
+    /// RFC 9111 §3 would let a lifetime make any final status storable. 401 and 407 (credentials),
+    /// 412 and 416 (conditions and ranges, neither of them in the key), 417, 421, 425, 426
+    /// (connection) are not stored all the same: the next request, which may lack what provoked
+    /// them, would get the answer to another's. Every other status from 200 to 599, known or not
+    /// (299, 499, 599), is stored where its origin gives it a lifetime.
     static func isAboutTheRequest(_ code: Int) -> Bool {
         switch code {
         case 304, 401, 407, 412, 416, 417, 421, 425, 426, 428, 429, 431, 511: true

@@ -4,26 +4,31 @@ public import HTTPTypes
 public struct StoredResponseHead: Sendable, Hashable {
     /// The original request's method.
     public var requestMethod: HTTPRequest.Method
-    /// The original request's fields that the response's `Vary` nominates (absent ones are absent here). RFC 9111 §4.1
+    /// The original request's fields that the response's `Vary` nominates (absent ones are absent
+    /// here). RFC 9111 §4.1
     public var selectingFields: HTTPFields
     /// The response's status.
     public var status: HTTPResponse.Status
-    /// The response's fields as received, in wire order, without those that must not be stored. RFC 9111 §3.1
+    /// The response's fields as received, in wire order, without those that must not be stored. RFC
+    /// 9111 §3.1
     public var fields: HTTPFields {
         get { headFields.value }
         set { headFields = HeadFields(newValue) }
     }
     /// The same as a store read them.
     package var headFields: HeadFields
-    /// When the request was sent that brought this head (or last freshened it). RFC 9111 §4.2.3 `request_time`
+    /// When the request was sent that brought this head (or last freshened it). RFC 9111 §4.2.3
+    /// `request_time`
     public var requestTime: Timestamp
     /// When this head was received (or last freshened). RFC 9111 §4.2.3 `response_time`
     public var responseTime: Timestamp
-    /// An expiry that the caller set; it takes the place of the freshness lifetime that the response gives.
+    /// An expiry that the caller set; it takes the place of the freshness lifetime that the
+    /// response gives.
     ///
-    /// The response is fresh before this instant and stale from it on, whatever its fields say: the caller said how long it is good, so the response's own demands
-    /// to be validated (`no-cache`, `must-revalidate`, `proxy-revalidate`, `s-maxage`) are lifted too. The request's directives and an
-    /// invalidation still count. `distantFuture` is never stale.
+    /// The response is fresh before this instant and stale from it on, whatever its fields say: the
+    /// caller said how long it is good, so the response's own demands to be validated (`no-cache`,
+    /// `must-revalidate`, `proxy-revalidate`, `s-maxage`) are lifted too. The request's directives
+    /// and an invalidation still count. `distantFuture` is never stale.
     public var explicitExpiry: Timestamp?
     /// Why it was invalidated; `nil` where it was not.
     ///

@@ -3,7 +3,7 @@ internal import HTTPTypes
 /// What a request's `Range` asks for, before the representation's length is known. RFC 9110 §14.1.2
 struct ByteRangeSet: Sendable, Hashable {
     enum Member: Sendable, Hashable {
-        /// `first-` or `first-last`, the last octet included.
+        /// `first-` or `first-last`, the last byte included.
         case from(Int64, through: Int64?)
         /// `-length`.
         case suffix(Int64)
@@ -15,7 +15,8 @@ struct ByteRangeSet: Sendable, Hashable {
     /// In the request's order; at least one.
     var members: [Member]
 
-    /// `nil` where the field is to be ignored: it is absent, comes twice, names another unit, or is malformed.
+    /// `nil` where the field is to be ignored: it is absent, comes twice, names another unit, or is
+    /// malformed.
     init?(_ fields: HTTPFields) {
         guard fields.contains(.range) else { return nil }
         var lines = fields[fields: .range].makeIterator()
@@ -25,11 +26,11 @@ struct ByteRangeSet: Sendable, Hashable {
         self.members = members
     }
 
-    private static func parse(_ octets: UnsafeBufferPointer<UInt8>) -> [Member]? {
-        let range = octets.trimmed(0..<octets.count)
-        var scanner = OctetScanner(UnsafeBufferPointer(rebasing: octets[range]))
+    private static func parse(_ bytes: UnsafeBufferPointer<UInt8>) -> [Member]? {
+        let range = bytes.trimmed(0..<bytes.count)
+        var scanner = ByteScanner(UnsafeBufferPointer(rebasing: bytes[range]))
         // Units are case-insensitive. RFC 9110 §14.1
-        guard scanner.octets.equals("bytes", in: scanner.token()), scanner.current == UInt8(ascii: "=") else {
+        guard scanner.bytes.equals("bytes", in: scanner.token()), scanner.current == UInt8(ascii: "=") else {
             return nil
         }
         scanner.advance()
@@ -40,12 +41,13 @@ struct ByteRangeSet: Sendable, Hashable {
             guard members.count < maximumMembers, let member = scanner.byteRange() else { return nil }
             members.append(member)
             scanner.skipWhitespace()
-            if let octet = scanner.current, octet != UInt8(ascii: ",") { return nil }
+            if let byte = scanner.current, byte != UInt8(ascii: ",") { return nil }
         }
         return members.isEmpty ? nil : members
     }
 
-    /// The members that the representation can satisfy, cut to its length, in the request's order. RFC 9110 §14.1.2
+    /// The members that the representation can satisfy, cut to its length, in the request's order.
+    /// RFC 9110 §14.1.2
     func resolved(completeLength: Int64) -> [Range<Int64>] {
         members.compactMap { member in
             switch member {
@@ -60,7 +62,8 @@ struct ByteRangeSet: Sendable, Hashable {
         }
     }
 
-    /// The members where all of them name both ends, so that they are known without the representation's length.
+    /// The members where all of them name both ends, so that they are known without the
+    /// representation's length.
     var closed: [Range<Int64>]? {
         var result: [Range<Int64>] = []
         for member in members {
@@ -96,30 +99,31 @@ extension Array where Element == Range<Int64> {
         return result
     }
 
-    /// Octets in all of them, saturating.
+    /// Bytes in all of them, saturating.
     var totalLength: Int64 { reduce(0) { saturatingSum($0, $1.upperBound - $1.lowerBound) } }
 }
 
-extension OctetScanner {
+extension ByteScanner {
     /// The digits that begin here as a number, clamped to `Int64`; `nil` where there are none.
     mutating func clampedNumber() -> Int64? {
         let start = position
         var value: Int64 = 0
-        while let octet = current, octet.isDigit {
+        while let byte = current, byte.isDigit {
             let (product, overflow) = value.multipliedReportingOverflow(by: 10)
-            value = overflow ? .max : saturatingSum(product, Int64(octet &- 0x30))
+            value = overflow ? .max : saturatingSum(product, Int64(byte &- 0x30))
             advance()
         }
         return position == start ? nil : value
     }
 
-    /// The digits that begin here as a number; `nil` where there are none or the number is beyond `Int64`.
+    /// The digits that begin here as a number; `nil` where there are none or the number is beyond
+    /// `Int64`.
     mutating func exactNumber() -> Int64? {
         let start = position
         var value: Int64 = 0
-        while let octet = current, octet.isDigit {
+        while let byte = current, byte.isDigit {
             let (product, overflow) = value.multipliedReportingOverflow(by: 10)
-            let (sum, carried) = product.addingReportingOverflow(Int64(octet &- 0x30))
+            let (sum, carried) = product.addingReportingOverflow(Int64(byte &- 0x30))
             guard !overflow, !carried else { return nil }
             value = sum
             advance()

@@ -4,17 +4,18 @@ public import HTTPTypes
 public struct CombinedResponse: Sendable, Hashable {
     /// A stretch of the new body.
     public enum Piece: Sendable, Hashable {
-        /// These octets of the stored body, by their offsets in it.
+        /// These bytes of the stored body, by their offsets in it.
         case stored(Range<Int64>)
-        /// These octets of the received body, by their offsets in it.
+        /// These bytes of the received body, by their offsets in it.
         case received(Range<Int64>)
     }
-    /// The head to store: 200 where the pieces are the whole representation, else 206 with the `Content-Range` of all of them.
+    /// The head to store: 200 where the pieces are the whole representation, else 206 with the
+    /// `Content-Range` of all of them.
     public var head: StoredResponseHead
     /// What the new body consists of, in order.
     public var pieces: [Piece]
 
-    /// The new body's octets, together.
+    /// The new body's bytes, together.
     public var length: Int64 {
         pieces.reduce(0) { sum, piece in
             switch piece {
@@ -34,18 +35,22 @@ public struct CombinedResponse: Sendable, Hashable {
 }
 
 extension CachePolicy {
-    /// The stored response, complete (200) or partial (206), with the part that a new 206 brings. RFC 9111 §3.4, RFC 9110 §15.3.7.3
+    /// The stored response, complete (200) or partial (206), with the part that a new 206 brings.
+    /// RFC 9111 §3.4, RFC 9110 §15.3.7.3
     ///
-    /// Both need the same strong validator: equal strong entity tags, or no `ETag` in either and equal strong `Last-Modified`. What
-    /// they say of the complete length must agree, and the two must overlap or touch. The fields are the stored ones with those of the new
-    /// response put in their place (§3.2), as freshening by a 304 does; octets that both hold are taken from the stored body unless the new part holds
-    /// all of it. A part that lies within what is stored only freshens it: ``CombinedResponse/isStoredAlone``.
+    /// Both need the same strong validator: equal strong entity tags, or no `ETag` in either and
+    /// equal strong `Last-Modified`. What they say of the complete length must agree, and the two
+    /// must overlap or touch. The fields are the stored ones with those of the new response put in
+    /// their place (§3.2), as freshening by a 304 does; bytes that both hold are taken from the
+    /// stored body unless the new part holds all of it. A part that lies within what is stored only
+    /// freshens it: ``CombinedResponse/isStoredAlone``.
     ///
-    /// Whether the new response may be stored at all is ``partialStorability(of:to:hasCredentials:hasExplicitExpiry:)``'s to say, and that its body was as long as it said, the
-    /// caller's.
+    /// Whether the new response may be stored at all is
+    /// ``partialStorability(of:to:hasCredentials:hasExplicitExpiry:)``'s to say, and that its body
+    /// was as long as it said, the caller's.
     ///
     /// - Parameters:
-    ///   - bodyLength: octets of the stored body.
+    ///   - bodyLength: bytes of the stored body.
     ///   - request: the one that the new response answers.
     /// - Returns: `nil` where the two cannot be combined; the caller keeps one of them.
     public func combined(
@@ -111,7 +116,7 @@ extension CachePolicy {
         return ContentRange(range: lower..<upper, completeLength: completeLength)
     }
 
-    /// A part in another content coding is of other octets, whatever its validator says.
+    /// A part in another content coding is of other bytes, whatever its validator says.
     private static func agreeOnCoding(_ stored: HTTPFields, _ new: HTTPFields) -> Bool {
         guard let coding = SelectingField.normalized("content-encoding", in: new) else { return true }
         return coding == SelectingField.normalized("content-encoding", in: stored)

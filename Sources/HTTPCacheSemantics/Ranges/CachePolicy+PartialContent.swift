@@ -1,11 +1,15 @@
 public import HTTPTypes
 
 extension CachePolicy {
-    /// Whether a 206 may be stored as it is, one part of a representation, and for whom. RFC 9111 §3.3, §3.4
+    /// Whether a 206 may be stored as it is, one part of a representation, and for whom. RFC 9111
+    /// §3.3, §3.4
     ///
-    /// The answer to a GET with `Range`, in one part: a valid `Content-Range`, a `Content-Length` (where there is one) that fits it, not `multipart/byteranges`, and a lifetime or a
-    /// validator, without which nothing could be done with it later. For the rest what ``storability(of:to:hasCredentials:methodIsKeyed:hasExplicitExpiry:)`` says of the same
-    /// response with status 200. That the body is as long as the range says is the caller's to check, when it has come.
+    /// The answer to a GET with `Range`, in one part: a valid `Content-Range`, a `Content-Length`
+    /// (where there is one) that fits it, not `multipart/byteranges`, and a lifetime or a
+    /// validator, without which nothing could be done with it later. For the rest what
+    /// ``storability(of:to:hasCredentials:methodIsKeyed:hasExplicitExpiry:)`` says of the same
+    /// response with status 200. That the body is as long as the range says is the caller's to
+    /// check, when it has come.
     public func partialStorability(
         of response: HTTPResponse,
         to request: HTTPRequest,
@@ -39,14 +43,14 @@ extension CachePolicy {
         guard let part = ContentRange(fields) else { return nil }
         let isMultipart = fields.contains { field in
             field.name == .contentType
-                && field.withUnsafeBytesOfValue { octets in
-                    var scanner = OctetScanner(octets)
+                && field.withUnsafeBytesOfValue { bytes in
+                    var scanner = ByteScanner(bytes)
                     scanner.skipWhitespace()
                     let start = scanner.position
                     _ = scanner.token()
                     scanner.advance()
                     _ = scanner.token()
-                    return octets.equals("multipart/byteranges", in: start..<min(scanner.position, octets.count))
+                    return bytes.equals("multipart/byteranges", in: start..<min(scanner.position, bytes.count))
                 }
         }
         guard !isMultipart else { return nil }
@@ -59,22 +63,24 @@ extension CachePolicy {
 
     /// Digits and nothing else.
     private static func contentLength(_ field: HTTPField) -> Int64? {
-        field.withUnsafeBytesOfValue { octets in
-            let range = octets.trimmed(0..<octets.count)
-            var scanner = OctetScanner(UnsafeBufferPointer(rebasing: octets[range]))
+        field.withUnsafeBytesOfValue { bytes in
+            let range = bytes.trimmed(0..<bytes.count)
+            var scanner = ByteScanner(UnsafeBufferPointer(rebasing: bytes[range]))
             guard let value = scanner.exactNumber(), scanner.isAtEnd else { return nil }
             return value
         }
     }
 
-    /// What came of a 200 that broke off, as a partial response that can be completed later; `nil` where nothing could be. RFC 9111 §3.3
+    /// What came of a 200 that broke off, as a partial response that can be completed later; `nil`
+    /// where nothing could be. RFC 9111 §3.3
     ///
-    /// For a 200 to a GET with a strong validator of which at least one octet came. The complete length is its `Content-Length`, where it has
-    /// one that is valid and not yet reached, else not known.
+    /// For a 200 to a GET with a strong validator of which at least one byte came. The complete
+    /// length is its `Content-Length`, where it has one that is valid and not yet reached, else not
+    /// known.
     ///
     /// - Parameters:
     ///   - head: as it would have been stored, had the body come whole.
-    ///   - receivedLength: octets of the body that came.
+    ///   - receivedLength: bytes of the body that came.
     public func incomplete(_ head: StoredResponseHead, receivedLength: Int64) -> StoredResponseHead? {
         guard head.status.code == 200, head.requestMethod == .get, receivedLength > 0, head.strongValidator != nil,
             head.fields.count < FieldRules.maximumCount
@@ -94,13 +100,16 @@ extension CachePolicy {
         return result
     }
 
-    /// A request for the rest of a stored partial response, so that the whole can answer; `nil` where that cannot be asked for. RFC 9110 §14.2, §13.1.5
+    /// A request for the rest of a stored partial response, so that the whole can answer; `nil`
+    /// where that cannot be asked for. RFC 9110 §14.2, §13.1.5
     ///
-    /// Only for a GET that asks for the whole (or `bytes=0-`), and a stored part that begins at 0, is as long as it says, does not hold
-    /// everything, and has a strong validator. `If-Range` makes an origin whose representation changed send the whole new one (200). Where
-    /// the complete length is not known, the origin may answer 416: the part was the whole.
+    /// Only for a GET that asks for the whole (or `bytes=0-`), and a stored part that begins at 0,
+    /// is as long as it says, does not hold everything, and has a strong validator. `If-Range`
+    /// makes an origin whose representation changed send the whole new one (200). Where the
+    /// complete length is not known, the origin may answer 416: the part was the whole.
     ///
-    /// The caller's `Range`, `If-Range`, `If-None-Match` and `If-Modified-Since` go; `If-Match` and `If-Unmodified-Since` stay.
+    /// The caller's `Range`, `If-Range`, `If-None-Match` and `If-Modified-Since` go; `If-Match` and
+    /// `If-Unmodified-Since` stay.
     public func completionRequest(
         for stored: StoredResponseHead,
         bodyLength: Int64,
@@ -121,7 +130,7 @@ extension CachePolicy {
         case .tag: name = .eTag
         case .date: name = .lastModified
         }
-        // The validator goes back octet by octet as it came.
+        // The validator goes back byte by byte as it came.
         guard var field = stored.fields.first(where: { $0.name == name }) else { return nil }
         field.name = .ifRange
         result.headerFields.append(field)

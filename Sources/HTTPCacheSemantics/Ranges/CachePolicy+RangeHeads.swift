@@ -1,11 +1,15 @@
 public import HTTPTypes
 
 extension CachePolicy {
-    /// The head that answers with a selection, made from the fields that are served. RFC 9110 §15.3.7, §15.5.17
+    /// The head that answers with a selection, made from the fields that are served. RFC 9110
+    /// §15.3.7, §15.5.17
     ///
-    /// A part has `Content-Range` and its own `Content-Length`; several have `Content-Type: multipart/byteranges` and the length of their
-    /// ``MultipartPlan``. `Content-Digest` and `Content-MD5` go, because they are of other content. A 416 has none of the representation's fields nor its
-    /// freshness, but its age, as everything has that a store answers (RFC 9111 §5.1). A partial response that holds everything answers as a 200. For ``StoredSelection/missing(_:)`` the stored head comes back as it is.
+    /// A part has `Content-Range` and its own `Content-Length`; several have `Content-Type:
+    /// multipart/byteranges` and the length of their ``MultipartPlan``. `Content-Digest` and
+    /// `Content-MD5` go, because they are of other content. A 416 has none of the representation's
+    /// fields nor its freshness, but its age, as everything has that a store answers (RFC 9111
+    /// §5.1). A partial response that holds everything answers as a 200. For
+    /// ``StoredSelection/missing(_:)`` the stored head comes back as it is.
     ///
     /// - Parameters:
     ///   - servedFields: what ``servedFields(of:age:)`` gave.
@@ -18,7 +22,8 @@ extension CachePolicy {
         boundary: String
     ) -> HTTPResponse {
         var fields = servedFields
-        // A head that fits its body matters more than fields without end, which no transport brings.
+        // A head that fits its body matters more than fields without end, which no transport
+        // brings.
         if fields.count > FieldRules.maximumCount { fields.removeLast(fields.count - FieldRules.maximumCount) }
         switch selection {
         case .missing:
@@ -63,7 +68,8 @@ extension CachePolicy {
         )
     }
 
-    /// Fields of a stored response that a 416 must not repeat: they describe the representation, or would have the 416 kept as long as it.
+    /// Fields of a stored response that a 416 must not repeat: they describe the representation, or
+    /// would have the 416 kept as long as it.
     private static func isAboutContent(_ canonicalName: String) -> Bool {
         switch canonicalName {
         case "content-encoding", "content-language", "content-length", "content-location", "content-range": true
@@ -76,7 +82,7 @@ extension CachePolicy {
 }
 
 extension HTTPFields {
-    /// Takes away what is said of the octets of one message, and not of the representation.
+    /// Takes away what is said of the bytes of one message, and not of the representation.
     mutating func removePartialContentFields() {
         removeAll { field in
             switch field.name.canonicalName {

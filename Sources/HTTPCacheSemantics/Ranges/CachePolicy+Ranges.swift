@@ -8,19 +8,21 @@ extension CachePolicy {
     /// The longest `Range` that is forwarded, in bytes of all its lines.
     public static let maximumRangeLength = 1024
 
-    /// Whether a request's `Range` may go to its origin: of whatever unit, at most ``maximumParts`` members and ``maximumRangeLength`` bytes.
+    /// Whether a request's `Range` may go to its origin: of whatever unit, at most ``maximumParts``
+    /// members and ``maximumRangeLength`` bytes.
     ///
-    /// An origin may spend a buffer on each member, or answer a field that it dislikes with an error that caches keep.
-    /// A request without the field asks for the whole, as RFC 9110 §14.2 lets every recipient read it.
+    /// An origin may spend a buffer on each member, or answer a field that it dislikes with an
+    /// error that caches keep. A request without the field asks for the whole, as RFC 9110 §14.2
+    /// lets every recipient read it.
     package static func forwardsRange(of request: HTTPFields) -> Bool {
         guard request.contains(.range) else { return true }
         var members = 0
         var length = 0
         for field in request where field.name == .range {
-            field.withUnsafeBytesOfValue { octets in
-                length += octets.count
+            field.withUnsafeBytesOfValue { bytes in
+                length += bytes.count
                 members += 1
-                for octet in octets where octet == UInt8(ascii: ",") { members += 1 }
+                for byte in bytes where byte == UInt8(ascii: ",") { members += 1 }
             }
         }
         return members <= maximumParts && length <= maximumRangeLength
@@ -28,16 +30,20 @@ extension CachePolicy {
 
     /// What of the stored representation answers the request. RFC 9110 §14.2, §13.1.5
     ///
-    /// `Range` counts for GET and a stored 200 or 206 only. It is ignored where its unit is not `bytes`, where it is malformed or comes twice, and where `If-Range` does not
-    /// hold: that needs one line with the stored strong entity tag, or exactly the stored `Last-Modified` where that is strong (§8.8.2.2). More parts than
-    /// `maximumParts`, or parts that overlap so far that together they exceed the representation, are sorted and coalesced; when still too many,
-    /// the whole answers. A suffix of an empty representation is answered whole, because no `Content-Range` can name it.
+    /// `Range` counts for GET and a stored 200 or 206 only. It is ignored where its unit is not
+    /// `bytes`, where it is malformed or comes twice, and where `If-Range` does not hold: that
+    /// needs one line with the stored strong entity tag, or exactly the stored `Last-Modified`
+    /// where that is strong (§8.8.2.2). More parts than `maximumParts`, or parts that overlap so
+    /// far that together they exceed the representation, are sorted and coalesced; when still too
+    /// many, the whole answers. A suffix of an empty representation is answered whole, because no
+    /// `Content-Range` can name it.
     ///
-    /// A stored partial response answers what lies in it: a suffix or an open range only where the complete length is known, the whole only where it
-    /// holds all of it. One whose body is not as long as its `Content-Range` says answers nothing.
+    /// A stored partial response answers what lies in it: a suffix or an open range only where the
+    /// complete length is known, the whole only where it holds all of it. One whose body is not as
+    /// long as its `Content-Range` says answers nothing.
     ///
     /// - Parameters:
-    ///   - bodyLength: octets of the stored body.
+    ///   - bodyLength: bytes of the stored body.
     ///   - maximumParts: for an answer in several parts.
     public func selection(
         of stored: StoredResponseHead,
@@ -61,7 +67,8 @@ extension CachePolicy {
         return selection.held(by: part.range, completeLength: completeLength)
     }
 
-    /// The ranges that the request asks for; `nil` where it asks for the whole, or its `Range` is to be ignored.
+    /// The ranges that the request asks for; `nil` where it asks for the whole, or its `Range` is
+    /// to be ignored.
     func rangeWish(of request: HTTPRequest, for stored: StoredResponseHead) -> ByteRangeSet? {
         guard request.method == .get, let ranges = ByteRangeSet(request.headerFields),
             ifRangeHolds(request, for: stored)
@@ -96,7 +103,8 @@ extension CachePolicy {
         return ranges.count > maximumParts ? .complete : .ranges(ranges, completeLength: completeLength)
     }
 
-    /// Without the complete length only what names both its ends can be answered, and only as one part.
+    /// Without the complete length only what names both its ends can be answered, and only as one
+    /// part.
     private static func selection(_ wish: ByteRangeSet?, inPartOfUnknown held: Range<Int64>) -> StoredSelection {
         guard let ranges = wish?.closed?.coalesced, let first = ranges.first, let last = ranges.last else {
             return .missing(MissingPart(range: nil, completeLength: nil))
@@ -123,7 +131,7 @@ extension StoredSelection {
 }
 
 extension Array where Element == Range<Int64> {
-    /// From the first to the last octet of these that does not lie in `held`; `nil` where all do.
+    /// From the first to the last byte of these that does not lie in `held`; `nil` where all do.
     fileprivate func missing(from held: Range<Int64>) -> Range<Int64>? {
         var result: Range<Int64>?
         for range in self where !range.isEmpty && !held.contains(range) {

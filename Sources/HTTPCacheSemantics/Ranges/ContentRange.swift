@@ -1,14 +1,14 @@
 public import HTTPTypes
 
-/// The `Content-Range` of a part: which octets of the representation a 206 holds. RFC 9110 §14.4
+/// The `Content-Range` of a part: which bytes of the representation a 206 holds. RFC 9110 §14.4
 ///
 /// ```swift
 /// ContentRange(range: 0..<500, completeLength: 1234).fieldValue  // "bytes 0-499/1234"
 /// ```
 public struct ContentRange: Sendable, Hashable {
-    /// The octets' offsets in the representation; never empty where it was parsed.
+    /// The bytes' offsets in the representation; never empty where it was parsed.
     public var range: Range<Int64>
-    /// The representation's length in octets; `nil` where it is not known (`*`).
+    /// The representation's length in bytes; `nil` where it is not known (`*`).
     public var completeLength: Int64?
 
     /// Makes a range; nothing is checked.
@@ -19,8 +19,9 @@ public struct ContentRange: Sendable, Hashable {
 
     /// The range of a part; `nil` where there is no valid one.
     ///
-    /// Strict: one line, unit `bytes`, first octet not after the last, the last within the complete length, numbers within
-    /// `Int64`. The `*/length` of a 416 names no part: see ``unsatisfiedLength(_:)``.
+    /// Strict: one line, unit `bytes`, first byte not after the last, the last within the complete
+    /// length, numbers within `Int64`. The `*/length` of a 416 names no part: see
+    /// ``unsatisfiedLength(_:)``.
     public init?(_ fields: HTTPFields) {
         let parsed = Self.withOnlyLine(of: fields) { scanner -> ContentRange? in
             guard let first = scanner.exactNumber(), scanner.current == UInt8(ascii: "-") else { return nil }
@@ -39,7 +40,8 @@ public struct ContentRange: Sendable, Hashable {
         self = parsed
     }
 
-    /// The representation's length as a 416 tells it, `bytes */1234`; `nil` where there is no valid one. RFC 9110 §15.5.17
+    /// The representation's length as a 416 tells it, `bytes */1234`; `nil` where there is no valid
+    /// one. RFC 9110 §15.5.17
     public static func unsatisfiedLength(_ fields: HTTPFields) -> Int64? {
         withOnlyLine(of: fields) { scanner -> Int64? in
             guard scanner.current == UInt8(ascii: "*") else { return nil }
@@ -58,18 +60,19 @@ public struct ContentRange: Sendable, Hashable {
     /// The value for a 416: `bytes */1234`.
     public static func unsatisfied(completeLength: Int64) -> String { "bytes */\(completeLength)" }
 
-    /// Reads what follows `bytes ` in the only line; `nil` too where `body` leaves something unread.
+    /// Reads what follows `bytes ` in the only line; `nil` too where `body` leaves something
+    /// unread.
     private static func withOnlyLine<Result>(
         of fields: HTTPFields,
-        _ body: (inout OctetScanner) -> Result?
+        _ body: (inout ByteScanner) -> Result?
     ) -> Result? {
         guard fields.contains(.contentRange) else { return nil }
         var lines = fields[fields: .contentRange].makeIterator()
         guard let line = lines.next(), lines.next() == nil else { return nil }
-        return line.withUnsafeBytesOfValue { octets in
-            let range = octets.trimmed(0..<octets.count)
-            var scanner = OctetScanner(UnsafeBufferPointer(rebasing: octets[range]))
-            guard scanner.octets.equals("bytes", in: scanner.token()), scanner.current == 0x20 else { return nil }
+        return line.withUnsafeBytesOfValue { bytes in
+            let range = bytes.trimmed(0..<bytes.count)
+            var scanner = ByteScanner(UnsafeBufferPointer(rebasing: bytes[range]))
+            guard scanner.bytes.equals("bytes", in: scanner.token()), scanner.current == 0x20 else { return nil }
             scanner.advance()
             guard let result = body(&scanner), scanner.isAtEnd else { return nil }
             return result
@@ -78,7 +81,8 @@ public struct ContentRange: Sendable, Hashable {
 }
 
 extension StoredResponseHead {
-    /// Which octets a stored partial response (status 206) holds; `nil` for a complete one, and for a 206 that does not say.
+    /// Which bytes a stored partial response (status 206) holds; `nil` for a complete one, and for
+    /// a 206 that does not say.
     public var partialRange: ContentRange? {
         status.code == 206 ? ContentRange(fields) : nil
     }

@@ -1,17 +1,18 @@
 public import HTTPTypes
 
-/// A `multipart/byteranges` body as literal octets and slices of the stored body, in order. RFC 9110 §14.6
+/// A `multipart/byteranges` body as literal bytes and slices of the stored body, in order. RFC 9110
+/// §14.6
 public struct MultipartPlan: Sendable, Hashable {
     /// A stretch of the body.
     public enum Piece: Sendable, Hashable {
-        /// These octets.
+        /// These bytes.
         case literal([UInt8])
-        /// These octets of the stored body, by their offsets in it (not in the representation).
+        /// These bytes of the stored body, by their offsets in it (not in the representation).
         case body(Range<Int64>)
     }
     /// What to send, in order.
     public var pieces: [Piece]
-    /// Octets in all: the answer's `Content-Length`.
+    /// Bytes in all: the answer's `Content-Length`.
     public var length: Int64
 
     /// Makes the plan of an answer in several parts.
@@ -20,7 +21,8 @@ public struct MultipartPlan: Sendable, Hashable {
     ///   - ranges: offsets in the representation, each within what is stored.
     ///   - contentType: the stored response's, which each part repeats.
     ///   - boundary: random text that does not occur in the body; see ``boundary(_:)``.
-    ///   - bodyOffset: where in the representation the stored body begins: 0, or where a partial response does.
+    ///   - bodyOffset: where in the representation the stored body begins: 0, or where a partial
+    ///     response does.
     public init(
         ranges: [Range<Int64>],
         completeLength: Int64,
@@ -51,19 +53,20 @@ public struct MultipartPlan: Sendable, Hashable {
         add(literal: lineEnd + delimiter + Array("--".utf8) + lineEnd)
     }
 
-    private mutating func add(literal octets: [UInt8]) {
-        pieces.append(.literal(octets))
-        length = saturatingSum(length, Int64(octets.count))
+    private mutating func add(literal bytes: [UInt8]) {
+        pieces.append(.literal(bytes))
+        length = saturatingSum(length, Int64(bytes.count))
     }
 
-    /// The boundary as it is sent: letters, digits, `-` and `_` of the text, at most 70 of them (RFC 2046 §5.1.1), `holdfast` where none is left.
+    /// The boundary as it is sent: letters, digits, `-` and `_` of the text, at most 70 of them
+    /// (RFC 2046 §5.1.1), `holdfast` where none is left.
     ///
     /// So it needs no quotes and cannot break the framing.
     public static func boundary(_ text: String) -> String {
-        let octets = text.utf8.filter { octet in
-            octet.isAlpha || octet.isDigit || octet == UInt8(ascii: "-") || octet == UInt8(ascii: "_")
+        let bytes = text.utf8.filter { byte in
+            byte.isAlpha || byte.isDigit || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
         }
-        return octets.isEmpty ? "holdfast" : String(decoding: octets.prefix(70), as: UTF8.self)
+        return bytes.isEmpty ? "holdfast" : String(decoding: bytes.prefix(70), as: UTF8.self)
     }
 }
 

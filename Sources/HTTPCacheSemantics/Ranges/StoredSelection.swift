@@ -2,7 +2,8 @@
 ///
 /// Ranges are offsets in the representation, whether or not all of it is stored.
 public enum StoredSelection: Sendable, Hashable {
-    /// The whole representation, with the status that was stored (200 where a stored partial response holds all of it).
+    /// The whole representation, with the status that was stored (200 where a stored partial
+    /// response holds all of it).
     case complete
     /// One part: 206 with `Content-Range`.
     case range(Range<Int64>, completeLength: Int64?)
@@ -16,8 +17,8 @@ public enum StoredSelection: Sendable, Hashable {
 
 /// What a stored partial response lacks to answer a request.
 public struct MissingPart: Sendable, Hashable {
-    /// From the first to the last octet that is asked for and not stored; `nil` where that cannot be told, because the
-    /// representation's length is not known or the stored response is damaged.
+    /// From the first to the last byte that is asked for and not stored; `nil` where that cannot be
+    /// told, because the representation's length is not known or the stored response is damaged.
     public var range: Range<Int64>?
     /// The representation's length, where it is known.
     public var completeLength: Int64?

@@ -1,6 +1,7 @@
 internal import HTTPTypes
 
-/// A validator that changes whenever the octets do: what makes it right to put parts together. RFC 9110 §8.8.1
+/// A validator that changes whenever the bytes do: what makes it right to put parts together. RFC
+/// 9110 §8.8.1
 enum StrongValidator: Sendable, Hashable {
     case tag(EntityTag)
     /// A `Last-Modified` that is known to be strong.
@@ -8,8 +9,9 @@ enum StrongValidator: Sendable, Hashable {
 
     /// How much earlier than `Date` a `Last-Modified` has to be, in milliseconds.
     ///
-    /// RFC 9110 §8.8.2.2 has one second where both are by the same clock, and asks for more where they may not be; files and
-    /// servers often have different ones. A minute is what RFC 7232 named.
+    /// RFC 9110 §8.8.2.2 has one second where both are by the same clock, and asks for more where
+    /// they may not be; files and servers often have different ones. A minute is what RFC 7232
+    /// named.
     static let dateDistance: Int64 = 60_000
 
     /// The strong validator of a response; `nil` where it has none.

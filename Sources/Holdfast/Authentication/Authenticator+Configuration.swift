@@ -5,20 +5,24 @@ public import HTTPTypes
 extension Authenticator {
     /// How tokens are sent, to whom, and when they are replaced.
     public struct Configuration: Sendable, Hashable {
-        /// The origins that tokens are for: URLs whose scheme, host and port count, or host names, which mean `https` on its own port.
+        /// The origins that tokens are for: URLs whose scheme, host and port count, or host names,
+        /// which mean `https` on its own port.
         ///
-        /// Where none is named: that of the client's ``ServerEnvironment/baseURL``; where there is no environment, those of all endpoints of the client. So name them where endpoints
-        /// of one client are at different origins.
+        /// Where none is named: that of the client's ``ServerEnvironment/baseURL``; where there is
+        /// no environment, those of all endpoints of the client. So name them where endpoints of
+        /// one client are at different origins.
         public var origins: [String]
         /// The field that a token is sent in. `Authorization` unless told otherwise.
         public var field: HTTPField.Name
         /// What stands before it. `Bearer ` unless told otherwise; RFC 6750 §2.1
         public var prefix: String
-        /// A token is replaced so long before it expires, or after three quarters of its lifetime where that is later. One minute.
+        /// A token is replaced so long before it expires, or after three quarters of its lifetime
+        /// where that is later. One minute.
         public var leeway: Duration
         /// How long the source is waited for. 30 seconds.
         public var timeout: Duration
-        /// How long a source that failed is left alone; it doubles with each further failure. One second.
+        /// How long a source that failed is left alone; it doubles with each further failure. One
+        /// second.
         public var pause: Duration
         /// The longest pause. One minute.
         public var maximumPause: Duration

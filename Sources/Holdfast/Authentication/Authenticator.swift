@@ -3,22 +3,31 @@ import HTTPCacheSemantics
 public import HTTPTypes
 import Synchronization
 
-/// Sends requests with a token that it gets from a ``TokenSource``, and names whose requests they are.
+/// Sends requests with a token that it gets from a ``TokenSource``, and names whose requests they
+/// are.
 ///
 /// ```swift
 /// let authenticator = try Authenticator(RefreshTokens(…), token: keychain.token, principal: "user-4711")
 /// let client = try await CachingClient.open(store: "feed.store", configuration: .init(plugins: [authenticator]))
 /// ```
 ///
-/// * **Once**: however many requests need a token at the same time, the source is asked once, for all of them. A caller that goes away ends its own waiting only.
-/// * **In time**: a token is replaced before it expires, while it is still sent. After a 401 it is replaced once, and the request goes again; a request that was refused for an older token than the present one just goes again.
-/// * **No storm**: a source that failed is left alone for a while, longer each time; until then all requests that need a token fail with what it said. One that does not answer is waited for no longer than
-///   ``Configuration/timeout``.
-/// * **Stored copies survive**: they belong to the ``principal`` and not to a token. Looking into the store never waits for a token, so that what is stored is served with an expired one, or none. Where the source cannot be reached, what is
-///   stored answers as if the origin could not be; see ``SingleValueStrategy``.
-/// * **For nobody else**: a token goes to ``Configuration/origins`` only, and is in no log, error or description. A request that has the field already is left as it is.
+/// * **Once**: however many requests need a token at the same time, the source is asked once, for
+///   all of them. A caller that goes away ends its own waiting only.
+/// * **In time**: a token is replaced before it expires, while it is still sent. After a 401 it is
+///   replaced once, and the request goes again; a request that was refused for an older token than
+///   the present one just goes again.
+/// * **No storm**: a source that failed is left alone for a while, longer each time; until then all
+///   requests that need a token fail with what it said. One that does not answer is waited for no
+///   longer than ``Configuration/timeout``.
+/// * **Stored copies survive**: they belong to the ``principal`` and not to a token. Looking into
+///   the store never waits for a token, so that what is stored is served with an expired one, or
+///   none. Where the source cannot be reached, what is stored answers as if the origin could not
+///   be; see ``SingleValueStrategy``.
+/// * **For nobody else**: a token goes to ``Configuration/origins`` only, and is in no log, error
+///   or description. A request that has the field already is left as it is.
 ///
-/// It fails with ``HoldfastError``, code `loginRequired` where the source has no token to give any more, `originUnreachable` where it could not be asked, `authenticationFailed` otherwise.
+/// It fails with ``HoldfastError``, code `loginRequired` where the source has no token to give any
+/// more, `originUnreachable` where it could not be asked, `authenticationFailed` otherwise.
 public final class Authenticator: PreparingPlugin, RecoveringPlugin {
     private struct State {
         var tokens: TokenState
@@ -39,19 +48,24 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
     private let onLoginRequired: @Sendable (HoldfastError) -> Void
     private let state: Mutex<State>
 
-    /// Whose source is being asked by this task: what it asks for is not authenticated, or it would wait for itself.
+    /// Whose source is being asked by this task: what it asks for is not authenticated, or it would
+    /// wait for itself.
     @TaskLocal private static var asking: ObjectIdentifier?
 
     /// An authenticator of one principal.
     ///
     /// - Parameters:
     ///   - source: where tokens come from.
-    ///   - token: one to begin with. Where there is none, the source is asked when the first request needs one.
-    ///   - principal: whose requests these are, where neither endpoint nor client says so: a name that stays when tokens change and that no other user has.
+    ///   - token: one to begin with. Where there is none, the source is asked when the first
+    ///     request needs one.
+    ///   - principal: whose requests these are, where neither endpoint nor client says so: a name
+    ///     that stays when tokens change and that no other user has.
     ///   - clock: tells whether a token has expired.
     ///   - sleeper: what the timeout and pauses are timed by.
-    ///   - jitter: a number from 0 to 1 for each pause, so that many processes do not ask at the same time.
-    ///   - onLoginRequired: called each time the source has turned out to have no token to give any more. See ``signIn(_:as:)``.
+    ///   - jitter: a number from 0 to 1 for each pause, so that many processes do not ask at the
+    ///     same time.
+    ///   - onLoginRequired: called each time the source has turned out to have no token to give any
+    ///     more. See ``signIn(_:as:)``.
     /// - Throws: ``HoldfastError`` with code `invalidURL`: an origin is none.
     public init(
         _ source: any TokenSource,
@@ -91,7 +105,8 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
         }
     }
 
-    /// The user has logged out: requests fail with code `loginRequired` until ``signIn(_:as:)``. What is stored stays, and is not seen without its principal.
+    /// The user has logged out: requests fail with code `loginRequired` until ``signIn(_:as:)``.
+    /// What is stored stays, and is not seen without its principal.
     public func signOut() {
         settle { state, now in
             state.principal = nil
@@ -167,7 +182,8 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
 
     private func now() -> TokenState.Instant { TokenState.Instant(date: clock.now(), uptime: uptime()) }
 
-    /// Asks the source, unless that is under way: in a task of its own, because it is for everybody.
+    /// Asks the source, unless that is under way: in a task of its own, because it is for
+    /// everybody.
     private func ask(_ state: inout State) {
         guard let generation = state.tokens.beginAsking() else { return }
         let old = state.tokens.known

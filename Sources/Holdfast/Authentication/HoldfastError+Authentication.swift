@@ -12,7 +12,8 @@ extension HoldfastError {
         )
     }
 
-    /// What a token source's failure means for the requests that wait for it. Its own words stay in the cause: nobody knows what is in them.
+    /// What a token source's failure means for the requests that wait for it. Its own words stay in
+    /// the cause: nobody knows what is in them.
     init(ofSource error: any Error) {
         switch error {
         case is LoginRequired: self = .loginRequired(error)
@@ -39,7 +40,8 @@ extension HoldfastError {
         }
     }
 
-    /// Whether a call whose request needs authentication fails with it, whatever is stored: it was answered.
+    /// Whether a call whose request needs authentication fails with it, whatever is stored: it was
+    /// answered.
     var isRefusedAuthentication: Bool { code == .loginRequired || code == .authenticationFailed }
 }
 

@@ -14,13 +14,17 @@
 /// }
 /// ```
 ///
-/// It may ask through the client that it authenticates: what it asks for itself is not authenticated.
+/// It may ask through the client that it authenticates: what it asks for itself is not
+/// authenticated.
 public protocol TokenSource: Sendable {
     /// A token that is taken. Asked once at a time, for all requests that wait.
     ///
     /// - Parameter old: the one that expires or was refused; `nil` where there was none.
-    /// - Throws: ``LoginRequired`` where no token is to be had any more without the user; whatever went wrong otherwise, in which case it is asked again later. ``HoldfastError``, `ExchangeError`
-    ///   and `TransportError` tell whether the network was away, so that what is stored may answer. Its errors become causes of errors that the caller sees: they should hold no tokens.
+    /// - Throws: ``LoginRequired`` where no token is to be had any more without the user; whatever
+    ///   went wrong otherwise, in which case it is asked again later. ``HoldfastError``,
+    ///   `ExchangeError` and `TransportError` tell whether the network was away, so that what is
+    ///   stored may answer. Its errors become causes of errors that the caller sees: they should
+    ///   hold no tokens.
     func token(replacing old: AccessToken?) async throws -> AccessToken
 }
 
@@ -40,7 +44,8 @@ struct ClosureTokenSource: TokenSource {
 }
 
 extension Authenticator {
-    /// An authenticator of one principal, whose tokens come from a closure; see the other initialiser.
+    /// An authenticator of one principal, whose tokens come from a closure; see the other
+    /// initialiser.
     ///
     /// - Parameter refresh: see ``TokenSource/token(replacing:)``.
     public convenience init(

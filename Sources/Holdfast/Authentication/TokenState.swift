@@ -6,7 +6,8 @@ import HTTPCacheSemantics
 struct TokenState: Sendable {
     /// When tokens are replaced, and how often a source is asked.
     struct Limits: Sendable, Hashable {
-        /// A token is replaced so long before it expires, or a quarter of its lifetime where that is shorter.
+        /// A token is replaced so long before it expires, or a quarter of its lifetime where that
+        /// is shorter.
         var leeway: Duration
         /// The pause after a failure; it doubles with each further one.
         var pause: Duration
@@ -32,7 +33,8 @@ struct TokenState: Sendable {
 
     private let limits: Limits
     private var token: AccessToken?
-    /// Counts what the source is asked: what was asked before somebody logged in or out does not count any more.
+    /// Counts what the source is asked: what was asked before somebody logged in or out does not
+    /// count any more.
     private var generation = 0
     private var isAsking = false
     private var replacedAt: Timestamp?
@@ -45,7 +47,8 @@ struct TokenState: Sendable {
     private var failures = 0
     /// Tokens in a row that were refused as soon as they came.
     private var refusals = 0
-    /// Values sent before the present one, the newest last: requests under way may still be refused for them.
+    /// Values sent before the present one, the newest last: requests under way may still be refused
+    /// for them.
     private var earlier: [String] = []
 
     private static let rememberedTokens = 8
@@ -119,13 +122,16 @@ struct TokenState: Sendable {
     /// The pause after the next failure.
     var nextPause: Duration { pause(after: failures) }
 
-    /// The origin refused a request with this token: whether the request is to go again, with another one.
+    /// The origin refused a request with this token: whether the request is to go again, with
+    /// another one.
     ///
-    /// A token is replaced for that once. Those that are refused as soon as they came are replaced more and more rarely: they are not what the origin minds.
+    /// A token is replaced for that once. Those that are refused as soon as they came are replaced
+    /// more and more rarely: they are not what the origin minds.
     mutating func refused(_ value: String, at now: Instant) -> Bool {
         guard let token, token.value == value else { return token != nil && earlier.contains(value) }
         guard !isRefused else { return true }
-        // Its replacement is on the way, and may be why the origin takes this one no longer: waiting for it asks nobody anything.
+        // Its replacement is on the way, and may be why the origin takes this one no longer:
+        // waiting for it asks nobody anything.
         if isAsking {
             isRefused = true
             return true

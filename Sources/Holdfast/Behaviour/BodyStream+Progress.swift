@@ -29,7 +29,7 @@ extension BodyStream {
 
     /// The same content, each piece told of when it is read.
     ///
-    /// - Parameter offset: octets that were there before.
+    /// - Parameter offset: bytes that were there before.
     func arriving(after offset: Int64 = 0, total: Int64?, _ handler: @escaping TransferProgress.Handler) -> BodyStream {
         let body = self
         return BodyStream(length: length) {

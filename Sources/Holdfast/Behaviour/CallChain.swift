@@ -1,4 +1,5 @@
-/// Calls one after the other: each is made of the value of the one before it. Nothing happens before it is started.
+/// Calls one after the other: each is made of the value of the one before it. Nothing happens
+/// before it is started.
 ///
 /// ```swift
 /// let avatar = GitHub.user("octocat").cache.map(User.self).then { user in Image(user.avatar).cache }
@@ -49,12 +50,15 @@ public struct CallChain<Value: Sendable>: Sendable {
         CallChain<Other>(self, next)
     }
 
-    /// The last call's value. Each is had by its endpoint's strategy; the first that fails ends the chain.
+    /// The last call's value. Each is had by its endpoint's strategy; the first that fails ends the
+    /// chain.
     ///
-    /// - Throws: ``HoldfastError``; `CancellationError` when the calling task is cancelled; what the closures throw.
+    /// - Throws: ``HoldfastError``; `CancellationError` when the calling task is cancelled; what
+    ///   the closures throw.
     public func fetch() async throws -> Emission<Value> { try await runOnce(client ?? CachingClient.current) }
 
-    /// The last call's value for each emission of the first: twice where that emits what is stored and then what comes.
+    /// The last call's value for each emission of the first: twice where that emits what is stored
+    /// and then what comes.
     public func request() -> EmissionStream<Value> { stream(client ?? CachingClient.current) }
 }
 

@@ -1,6 +1,7 @@
 import HTTPCache
 
-/// Sends the requests of calls: those that ask for something beside the answer (retries, observers, progress) by way of what sees to it, and all others straight on.
+/// Sends the requests of calls: those that ask for something beside the answer (retries, observers,
+/// progress) by way of what sees to it, and all others straight on.
 struct CallTransport: Transport {
     private let base: any Transport
     private let behaving: any Transport

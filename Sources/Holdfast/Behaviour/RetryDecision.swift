@@ -26,13 +26,15 @@ extension RetryPolicy {
         guard retries < limit, statuses.contains(head.status.code) else { return .stands }
         let backOff = backOff(retries, jitter: jitter)
         guard let asked = head.headerFields.retryAfter(now: now) else { return .again(after: backOff) }
-        // The origin knows better when it will be back. One that will not be soon is not waited for.
+        // The origin knows better when it will be back. One that will not be soon is not waited
+        // for.
         return asked <= maximumDelay ? .again(after: max(asked, backOff)) : .stands
     }
 
     /// What becomes of a request that was not answered, or whose answer broke off.
     ///
-    /// - Parameter isIdempotent: it may be sent twice. One that was not sent at all is tried again in any case.
+    /// - Parameter isIdempotent: it may be sent twice. One that was not sent at all is tried again
+    ///   in any case.
     func decision(after error: any Error, isIdempotent: Bool = true, retries: Int, jitter: Double) -> RetryDecision {
         guard retries < limit, let code = (error as? TransportError)?.code,
             code.isOverload || (isIdempotent && code.isTransient)
@@ -49,7 +51,8 @@ extension RetryPolicy {
 }
 
 extension TransportError.Code {
-    /// Whether another try may come to more. A certificate that does not verify and an answer that is no HTTP will be the same in a second.
+    /// Whether another try may come to more. A certificate that does not verify and an answer that
+    /// is no HTTP will be the same in a second.
     fileprivate var isTransient: Bool {
         [.nameResolution, .connect, .connectTimeout, .timeout, .connectionClosed].contains(self)
     }
@@ -59,7 +62,8 @@ extension TransportError.Code {
 }
 
 extension HTTPFields {
-    /// How long the origin asks to wait, in seconds or until a date; `nil` where it does not say, or not in a form that it may have. RFC 9110 §10.2.3
+    /// How long the origin asks to wait, in seconds or until a date; `nil` where it does not say,
+    /// or not in a form that it may have. RFC 9110 §10.2.3
     fileprivate func retryAfter(now: Timestamp) -> Duration? {
         guard let value = self[values: .retryAfter].first else { return nil }
         if !value.isEmpty, value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {

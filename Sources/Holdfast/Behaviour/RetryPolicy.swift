@@ -1,8 +1,8 @@
 /// How often, and how long apart, a request is sent again that came to nothing.
 ///
-/// Only requests that change nothing, or are marked idempotent, are sent again. RFC 9110 §9.2.2 A request that
-/// was not sent at all, because too many others were under way (``HoldfastError/Code/overloaded``), is tried again
-/// whatever it is.
+/// Only requests that change nothing, or are marked idempotent, are sent again. RFC 9110 §9.2.2 A
+/// request that was not sent at all, because too many others were under way
+/// (``HoldfastError/Code/overloaded``), is tried again whatever it is.
 public struct RetryPolicy: Sendable, Hashable {
     /// Times that a request is sent again at most.
     public var limit: Int

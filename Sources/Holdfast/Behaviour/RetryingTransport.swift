@@ -3,13 +3,14 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Logging
 
-/// Sends a request again that came to nothing, where its call allows it. The engine behind it sees one exchange: its timeout, its caller's and a
-/// cancellation end the waiting at once.
+/// Sends a request again that came to nothing, where its call allows it. The engine behind it sees
+/// one exchange: its timeout, its caller's and a cancellation end the waiting at once.
 struct RetryingTransport: Transport {
     let base: any Transport
     let clock: any WallClock
     let sleeper: any Clock<Duration>
-    /// A number from 0 to 1 for each wait, so that clients that were refused together do not come back together.
+    /// A number from 0 to 1 for each wait, so that clients that were refused together do not come
+    /// back together.
     var jitter: @Sendable () -> Double = { Double.random(in: 0...1) }
     let logger: Logger
 
@@ -45,10 +46,12 @@ struct RetryingTransport: Transport {
         }
     }
 
-    /// Waits. What is left of the refused answer is read meanwhile, where it is short, so that its connection can be used again; else the connection is closed.
+    /// Waits. What is left of the refused answer is read meanwhile, where it is short, so that its
+    /// connection can be used again; else the connection is closed.
     private func pause(_ delay: Duration, givingUp refused: BodyStream?) async throws {
         guard let refused else { return try await sleeper.sleep(for: delay) }
-        // What is not read by then is let go of at the end of this scope, which cancels the reading.
+        // What is not read by then is let go of at the end of this scope, which cancels the
+        // reading.
         async let _: Void = Self.readShort(refused)
         try await sleeper.sleep(for: delay)
     }

@@ -1,7 +1,8 @@
 /// How far a transfer has come: ``CallOptions/onProgress``.
 ///
-/// It is told of each piece, in order for each direction, and never on an event loop; whoever hears of it should be quick, because the transfer waits. A request that
-/// is sent again begins anew. What the store answers is no transfer.
+/// It is told of each piece, in order for each direction, and never on an event loop; whoever hears
+/// of it should be quick, because the transfer waits. A request that is sent again begins anew.
+/// What the store answers is no transfer.
 public struct TransferProgress: Sendable, Hashable {
     /// Which way the content goes.
     public enum Direction: Sendable, Hashable {

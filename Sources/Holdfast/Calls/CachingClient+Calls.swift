@@ -11,13 +11,16 @@ extension CachingClient {
         return try await read(call, prepared, request)
     }
 
-    /// Whether a call may read from a disk and decode where it is made: by a task that keeps nobody else waiting, neither an actor nor an executor of somebody's (an event loop, say), and without a time limit,
-    /// which could not be kept.
+    /// Whether a call may read from a disk and decode where it is made: by a task that keeps nobody
+    /// else waiting, neither an actor nor an executor of somebody's (an event loop, say), and
+    /// without a time limit, which could not be kept.
     func mayRead(for call: Call<some Sendable>, isolation: isolated (any Actor)? = #isolation) -> Bool {
         isolation == nil && !call.isLimited && withUnsafeCurrentTask { $0?.unownedTaskExecutor == nil }
     }
 
-    /// What a call gets from the store where it is made, so that no other thread is woken for it: the value that was made before of what is in memory, or where it may read, any that is stored.
+    /// What a call gets from the store where it is made, so that no other thread is woken for it:
+    /// the value that was made before of what is in memory, or where it may read, any that is
+    /// stored.
     private func answeredAtOnce<Value: Sendable>(
         _ call: Call<Value>,
         _ reading: ContentReading,
@@ -33,7 +36,8 @@ extension CachingClient {
         }
     }
 
-    /// A call that may be answered where it is made: no plugin prepares it, and its strategy takes what is stored. `nil` also where something is wrong with its request.
+    /// A call that may be answered where it is made: no plugin prepares it, and its strategy takes
+    /// what is stored. `nil` also where something is wrong with its request.
     private func preparedAtOnce(
         _ call: Call<some Sendable>,
         _ strategy: SingleValueStrategy,
@@ -77,14 +81,16 @@ extension CachingClient {
             case .closed, .cancelled: throw error
             case .status, .authenticationFailed, .outdated: return nil
             default:
-                // A miss for this type, and worth knowing; the stored bytes stay for the type that can read them.
+                // A miss for this type, and worth knowing; the stored bytes stay for the type that
+                // can read them.
                 logger.warning("Stored response not usable", metadata: ["error": "\(error)"])
                 return nil
             }
         }
     }
 
-    /// A value by a strategy; falls back to the store also where the network's answer broke off in its body.
+    /// A value by a strategy; falls back to the store also where the network's answer broke off in
+    /// its body.
     func deliver<Value: Sendable>(_ call: Call<Value>, _ strategy: SingleValueStrategy) async throws -> Delivery<Value>
     {
         try Task.checkCancellation()
@@ -94,7 +100,8 @@ extension CachingClient {
         let mayRead = mayRead(for: call)
         var prepared = preparedAtOnce(call, strategy, mayRead: mayRead)
         if let prepared, let known = answeredAtOnce(call, prepared, strategy, mayRead: mayRead) { return known }
-        // From here on no caller's actor is kept busy for longer than it takes to send a request, and none is gone back to before there is a value.
+        // From here on no caller's actor is kept busy for longer than it takes to send a request,
+        // and none is gone back to before there is a value.
         let lane = lane(for: call)
         call.lane = lane
         prepared?.request.place = .own(lane)
@@ -109,7 +116,8 @@ extension CachingClient {
         }
     }
 
-    /// A call begins on its caller's thread where all that is done before it waits is the library's own, and short; and where it is the call's own task that comes to the lane first.
+    /// A call begins on its caller's thread where all that is done before it waits is the library's
+    /// own, and short; and where it is the call's own task that comes to the lane first.
     private func lane(for call: Call<some Sendable>) -> CallLane {
         let isShort = plugins.isEmpty && call.options.plugins.isEmpty && call.endpoint.task.isWithoutContent
         return CallLane(startsHere: isShort && !call.isLimited)
@@ -150,7 +158,8 @@ extension CachingClient {
         return try await within(limit, of: call) { try await self.prepare(call, for: purpose) }
     }
 
-    /// What is stored, where the network will not be asked for it: plugins may have to wait for what a request needs, and what is stored must not wait for that.
+    /// What is stored, where the network will not be asked for it: plugins may have to wait for
+    /// what a request needs, and what is stored must not wait for that.
     private func storedAtOnce<Value: Sendable>(
         _ call: Call<Value>,
         _ preference: CacheRequest.Preference
@@ -184,7 +193,9 @@ extension CachingClient {
         }
     }
 
-    /// What is stored, where a request could not be made: it stands in as it does for an origin that cannot be reached. `nil` also where the request was refused its authentication, which is an answer.
+    /// What is stored, where a request could not be made: it stands in as it does for an origin
+    /// that cannot be reached. `nil` also where the request was refused its authentication, which
+    /// is an answer.
     private func stored<Value: Sendable>(
         _ call: Call<Value>,
         insteadOf error: HoldfastError,
@@ -206,7 +217,8 @@ extension CachingClient {
         return stored
     }
 
-    /// The network's value; marked unchanged where it is the stored one, which is then not made again.
+    /// The network's value; marked unchanged where it is the stored one, which is then not made
+    /// again.
     func network<Value: Sendable>(_ call: Call<Value>, after stored: Delivery<Value>?) async throws -> Delivery<Value> {
         var call = call
         let lane = lane(for: call)
@@ -242,9 +254,9 @@ extension CachingClient {
         }
     }
 
-    /// - Parameter mayReuse: whether another call's response may answer, as far as the call chose so
-    ///   itself. Who asks the network alone has the network; a stream that does so after a stored
-    ///   value is no such caller.
+    /// - Parameter mayReuse: whether another call's response may answer, as far as the call chose
+    ///   so itself. Who asks the network alone has the network; a stream that does so after a
+    ///   stored value is no such caller.
     private func deliver<Value: Sendable>(
         _ call: Call<Value>,
         _ prepared: PreparedCall,
@@ -294,9 +306,11 @@ extension CachingClient {
         }
     }
 
-    /// The engine's answer; where the origin refused the request and a plugin knows what to do about it, the answer to the request made anew.
+    /// The engine's answer; where the origin refused the request and a plugin knows what to do
+    /// about it, the answer to the request made anew.
     ///
-    /// - Parameter adjust: does to the request made anew what was done to the first one after it had been prepared.
+    /// - Parameter adjust: does to the request made anew what was done to the first one after it
+    ///   had been prepared.
     @concurrent
     func respond<Value: Sendable>(
         to request: CacheRequest,
@@ -327,7 +341,8 @@ extension CachingClient {
         return response
     }
 
-    /// Reads an answer, or one from the other source where this one cannot be read. A success of a mutation counts before its caller sees it.
+    /// Reads an answer, or one from the other source where this one cannot be read. A success of a
+    /// mutation counts before its caller sees it.
     private func read<Value: Sendable>(
         _ response: CacheResponse,
         _ call: Call<Value>,
@@ -342,7 +357,8 @@ extension CachingClient {
             return delivery
         } catch {
             forget(prepared.request, after: call)
-            // What was done is done, whether its answer can be read or not, and whether anybody still waits for it.
+            // What was done is done, whether its answer can be read or not, and whether anybody
+            // still waits for it.
             if response.source == .network, prepared.reading.acceptedStatuses.contains(response.head.status),
                 (error as? HoldfastError)?.saysNothingWasDone != true
             {
@@ -362,7 +378,8 @@ extension CachingClient {
         }
     }
 
-    /// The answer to a persisted GraphQL query that the server did not know by its hash, and now does; `nil` where that was not what was wrong.
+    /// The answer to a persisted GraphQL query that the server did not know by its hash, and now
+    /// does; `nil` where that was not what was wrong.
     private func registeringQuery<Value: Sendable>(
         _ call: Call<Value>,
         _ prepared: PreparedCall,
@@ -385,7 +402,8 @@ extension CachingClient {
         return try await prepared.reading.read(try await engine.respond(to: request), call.interpret, judgement)
     }
 
-    /// A second source after the first one's body failed: the store for the network, the network for the store.
+    /// A second source after the first one's body failed: the store for the network, the network
+    /// for the store.
     private func retry<Value: Sendable>(
         _ call: Call<Value>,
         _ prepared: PreparedCall,
@@ -400,7 +418,8 @@ extension CachingClient {
             switch error.code {
             case .status, .authenticationFailed, .outdated, .bodyTooLarge: return nil
             case .truncated, .transportFailed:
-                // Damaged: a 304 would confirm what cannot be read, so the origin is asked for all of it, which is then stored.
+                // Damaged: a 304 would confirm what cannot be read, so the origin is asked for all
+                // of it, which is then stored.
                 logger.warning("Stored response not readable", metadata: ["error": "\(error)"])
                 var again = prepared
                 again.request.ignoresStored = true
@@ -435,7 +454,8 @@ extension Call {
 }
 
 extension Delivery {
-    /// Whether it came so short a time ago that the call does not ask again. What was invalidated since is asked for, as the engine does.
+    /// Whether it came so short a time ago that the call does not ask again. What was invalidated
+    /// since is asked for, as the engine does.
     func isReusable(_ call: Call<Value>, at now: Timestamp) -> Bool {
         guard let window = call.options.reuseWithin, let receivedAt, !isInvalidated else { return false }
         // A clock that was set back makes nothing recent for ever.

@@ -5,7 +5,8 @@ import OfflineStore
 extension CachingClient {
     /// Makes out of date what a success of an endpoint concerns. Durable when it returns.
     ///
-    /// A store that fails does not make the success a failure; the fact is logged. A caller that goes away does not stop it.
+    /// A store that fails does not make the success a failure; the fact is logged. A caller that
+    /// goes away does not stop it.
     func invalidate(after call: Call<some Sendable>) async {
         let concerned = call.endpoint.invalidates
         guard !concerned.isEmpty else { return }

@@ -1,12 +1,14 @@
 extension Call {
     /// The emissions of this call. Nothing happens before they are iterated or subscribed to.
     ///
-    /// With ``cache``: what is stored first, then what the network answers. Without it: what the network answers.
+    /// With ``cache``: what is stored first, then what the network answers. Without it: what the
+    /// network answers.
     public func request() -> EmissionStream<Value> {
         EmissionStream(running: self)
     }
 
-    /// Starts, with the emissions to one callback, a `Result` each: any number of successes, then the end: one failure, or `onCompleted`.
+    /// Starts, with the emissions to one callback, a `Result` each: any number of successes, then
+    /// the end: one failure, or `onCompleted`.
     ///
     /// ```swift
     /// let subscription = GitHub.user("octocat").cache.on(client).results(onCompleted: { stopSpinning() }) { result in
@@ -31,14 +33,16 @@ extension Call {
 
     /// The stored value to a closure of its own, the network's to the request's. See ``OnCache``.
     ///
-    /// - Parameter onStored: called once at most, before the network's value, when the request has been started.
+    /// - Parameter onStored: called once at most, before the network's value, when the request has
+    ///   been started.
     public func onCache(_ onStored: @escaping @Sendable (Emission<Value>) -> Void) -> OnCache<Value> {
         OnCache(call: cache, onStored: onStored)
     }
 
     /// One value, by a strategy that always has one.
     ///
-    /// - Parameter strategy: the endpoint's where none is given. Without ``cache`` only the network answers, whatever it is.
+    /// - Parameter strategy: the endpoint's where none is given. Without ``cache`` only the network
+    ///   answers, whatever it is.
     /// - Throws: ``HoldfastError``; `CancellationError` when the calling task is cancelled.
     public func fetch(_ strategy: SingleValueStrategy? = nil) async throws -> Emission<Value> {
         let client = try resolvedClient()
@@ -46,7 +50,8 @@ extension Call {
         return try await client.deliver(self, strategy).emission
     }
 
-    /// The stored value, however stale; `nil` where none is stored, its stale use is forbidden, or it is no value of this type.
+    /// The stored value, however stale; `nil` where none is stored, its stale use is forbidden, or
+    /// it is no value of this type.
     ///
     /// - Throws: ``HoldfastError``: the endpoint makes no request.
     public func fetch(_ strategy: StoredOnlyStrategy) async throws -> Emission<Value>? {
@@ -54,7 +59,8 @@ extension Call {
         return try await client.stored(self, try await client.prepare(self, for: .lookup))?.emission
     }
 
-    /// What is stored first, then what the network answers: ``cache`` and ``request()`` as a strategy.
+    /// What is stored first, then what the network answers: ``cache`` and ``request()`` as a
+    /// strategy.
     public func fetch(_ strategy: CacheAndNetworkStrategy) -> EmissionStream<Value> {
         cache.request()
     }

@@ -20,13 +20,16 @@ extension Call {
         return call
     }
 
-    /// With the statuses that are a success. Others are an error, and are not stored in the place of a success.
+    /// With the statuses that are a success. Others are an error, and are not stored in the place
+    /// of a success.
     public func accepting(_ statuses: AcceptedStatuses) -> Call { with { $0.acceptedStatuses = statuses } }
 
-    /// With a validation of the content, whole and decompressed. It runs before the network's answer is stored: what fails it is not.
+    /// With a validation of the content, whole and decompressed. It runs before the network's
+    /// answer is stored: what fails it is not.
     ///
     /// Validations run in order, before the value is made.
-    /// - Parameter check: throws what is wrong. What it throws ends the call; an error that is no ``HoldfastError`` is wrapped in one with code `dataFormat`.
+    /// - Parameter check: throws what is wrong. What it throws ends the call; an error that is no
+    ///   ``HoldfastError`` is wrapped in one with code `dataFormat`.
     public func validate(_ check: @escaping @Sendable (ResponseContent) throws -> Void) -> Call {
         with { $0.checks.append(check) }
     }
@@ -51,7 +54,8 @@ extension Call {
 
     /// With the value turned into another, or found not to be of the form that this needs.
     ///
-    /// A transformation that answers `nil` is an error with code `dataFormat`, which keeps the content.
+    /// A transformation that answers `nil` is an error with code `dataFormat`, which keeps the
+    /// content.
     public func compactMap<Other: Sendable>(
         _ transform: @escaping @Sendable (Value) throws -> Other?
     ) -> Call<Other> {
@@ -62,7 +66,7 @@ extension Call {
                     code: .dataFormat,
                     message: "A step of the call for '\(reader.target)' made no '\(Other.self)' of the content.",
                     status: reader.head.status,
-                    body: reader.octets
+                    body: reader.bytesForErrors
                 )
             }
             return value
@@ -71,7 +75,8 @@ extension Call {
 }
 
 extension Call where Value: EnvelopedContent, Value.Model: Sendable {
-    /// With the model of an envelope where it says success, `nil` where that is null: `call.map(RootModel<Detail>.self).validate()`.
+    /// With the model of an envelope where it says success, `nil` where that is null:
+    /// `call.map(RootModel<Detail>.self).validate()`.
     ///
     /// A failed envelope is an error with code `envelope`.
     public func validate() -> Call<Value.Model?> {
@@ -81,7 +86,7 @@ extension Call where Value: EnvelopedContent, Value.Model: Sendable {
                 return try interpret(reader).validate()
             } catch var error as HoldfastError {
                 error.status = reader.head.status
-                error.body = reader.octets
+                error.body = reader.bytesForErrors
                 throw error
             }
         }

@@ -1,15 +1,18 @@
 import HTTPCache
 
-/// A request that is described and not yet started: an endpoint, and the steps from its answer to a value.
+/// A request that is described and not yet started: an endpoint, and the steps from its answer to a
+/// value.
 ///
 /// ```swift
 /// let user = GitHub.user("octocat").cache.map(User.self).accepting([200])
 /// for try await emission in user.on(client).request() { print(emission.source, emission.value) }
 /// ```
 ///
-/// It is a value: each step answers with another call, and each can be left out. Without ``cache`` nothing is looked up and nothing stored; without
-/// ``map(_:at:)`` the value is what the endpoint says (`Data`, where it says nothing); without ``validate(_:)`` and ``accepting(_:)`` the endpoint's
-/// statuses count. What is mapped and validated is so for the stored value and the network's alike.
+/// It is a value: each step answers with another call, and each can be left out. Without ``cache``
+/// nothing is looked up and nothing stored; without ``map(_:at:)`` the value is what the endpoint
+/// says (`Data`, where it says nothing); without ``validate(_:)`` and ``accepting(_:)`` the
+/// endpoint's statuses count. What is mapped and validated is so for the stored value and the
+/// network's alike.
 public struct Call<Value: Sendable>: Sendable {
     typealias Interpret = @Sendable (ContentReader) throws -> Value
     typealias Recall = @Sendable (DerivedValues, DecodingIdentity) -> Value?
@@ -29,7 +32,8 @@ public struct Call<Value: Sendable>: Sendable {
     /// What the content is decoded as, before any further step.
     let decoded: any (Decodable & Sendable).Type
     let interpret: Interpret
-    /// The value that was made of a stored response before, where the value is nothing but the content decoded.
+    /// The value that was made of a stored response before, where the value is nothing but the
+    /// content decoded.
     let recall: Recall?
 
     init(

@@ -1,6 +1,7 @@
 import HTTPCache
 
-/// What goes along with a request through the engine, for the layer's own transports on the other side.
+/// What goes along with a request through the engine, for the layer's own transports on the other
+/// side.
 struct CallContext: Sendable {
     var info: CallInfo
     var observers: [any ObservingPlugin]

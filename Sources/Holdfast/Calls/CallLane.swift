@@ -2,11 +2,14 @@ import Dispatch
 import HTTPCache
 import Synchronization
 
-/// Runs what belongs to one call on one thread of the pool for as long as there is something to run, so that handing over from one of its tasks to another wakes no other thread.
+/// Runs what belongs to one call on one thread of the pool for as long as there is something to
+/// run, so that handing over from one of its tasks to another wakes no other thread.
 ///
-/// A call has its own task and that of its fetch, and one of them always waits for the other. Up to where they wait for the network for the first time, what they do takes some microseconds:
-/// less than it costs to wake a thread. A lane may therefore begin on the thread that makes the call, which goes on when both of them wait, or as soon as one of them
-/// is about to wait for a disk (``readyToBlock()``).
+/// A call has its own task and that of its fetch, and one of them always waits for the other. Up to
+/// where they wait for the network for the first time, what they do takes some microseconds: less
+/// than it costs to wake a thread. A lane may therefore begin on the thread that makes the call,
+/// which goes on when both of them wait, or as soon as one of them is about to wait for a disk
+/// (``readyToBlock()``).
 final class CallLane: BlockingExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
@@ -22,9 +25,11 @@ final class CallLane: BlockingExecutor {
 
     private let state: Mutex<State>
 
-    /// - Parameter startsHere: whether it begins on the caller's thread: for calls that run nobody's code that may take long, before they wait.
-    ///   The first to come to such a lane must be a task that leaves another executor for it, and is suspended therefore: what is run within a task that runs (a child that it makes, say) ruins
-    ///   the runtime's account of what both have access to.
+    /// - Parameter startsHere: whether it begins on the caller's thread: for calls that run
+    ///   nobody's code that may take long, before they wait. The first to come to such a lane must
+    ///   be a task that leaves another executor for it, and is suspended therefore: what is run
+    ///   within a task that runs (a child that it makes, say) ruins the runtime's account of what
+    ///   both have access to.
     init(startsHere: Bool) {
         // The call's own, and its fetch's.
         state = Mutex(State(jobsHere: startsHere ? 2 : 0))
@@ -56,7 +61,8 @@ final class CallLane: BlockingExecutor {
     }
 
     private func runHere(then priority: JobPriority) {
-        // The runtime does not hold who it gives a job to; the call does, and may end on another thread while this one is still here.
+        // The runtime does not hold who it gives a job to; the call does, and may end on another
+        // thread while this one is still here.
         let held = Unmanaged.passRetained(self)
         defer { held.release() }
         let executor = asUnownedTaskExecutor()

@@ -2,7 +2,8 @@
 public struct CallOptions: Sendable {
     /// What becomes of stored values that are stale.
     public enum StaleValues: Sendable, Hashable {
-        /// They are emitted, marked. The default: old is better than nothing, and the network's follows.
+        /// They are emitted, marked. The default: old is better than nothing, and the network's
+        /// follows.
         case emitted
         /// They are left out, those that are invalidated while a stream follows the store as well.
         case skipped
@@ -16,13 +17,16 @@ public struct CallOptions: Sendable {
         case suppressed
     }
 
-    /// What a stream that follows the store does when its value is invalidated: by a mutation, or by a purge.
+    /// What a stream that follows the store does when its value is invalidated: by a mutation, or
+    /// by a purge.
     public enum InvalidatedValues: Sendable, Hashable {
-        /// The stored value is emitted again, marked stale and unchanged; what takes its place is emitted when somebody has asked for it. The default: a stream that follows
-        /// the store asks nobody.
+        /// The stored value is emitted again, marked stale and unchanged; what takes its place is
+        /// emitted when somebody has asked for it. The default: a stream that follows the store
+        /// asks nobody.
         case emitted
-        /// The same, and the origin is asked, once for each invalidation: its answer is emitted next. Where the network fails, ``CallOptions/networkFailure`` says what becomes
-        /// of the stream. Not in the modes that keep the network out.
+        /// The same, and the origin is asked, once for each invalidation: its answer is emitted
+        /// next. Where the network fails, ``CallOptions/networkFailure`` says what becomes of the
+        /// stream. Not in the modes that keep the network out.
         case fetched
     }
 
@@ -38,25 +42,28 @@ public struct CallOptions: Sendable {
     public var emptyContent: EmptyContent?
     /// Bytes of content that are accepted, after decompression.
     public var maximumBodyBytes: Int?
-    /// How long the call may take, from its start to the network's value. What is stored is emitted before it all the same.
+    /// How long the call may take, from its start to the network's value. What is stored is emitted
+    /// before it all the same.
     public var timeout: Duration?
     /// When the request is sent again.
     public var retry: RetryPolicy?
-    /// The same request within this time is not sent again; `nil`, the default, sends it whenever the strategy does.
+    /// The same request within this time is not sent again; `nil`, the default, sends it whenever
+    /// the strategy does.
     ///
     /// * *What is stored* and came, or was validated, no longer ago than this answers without the
     ///   network, fresh or not.
-    /// * *What may not be stored* (`no-store`), or not be used stale (`no-cache`, `must-revalidate`),
-    ///   is kept in memory for this time and answers too: for the same method, target, fields and
-    ///   principal, so never across credentials. Concurrent calls wait for one response.
+    /// * *What may not be stored* (`no-store`), or not be used stale (`no-cache`,
+    ///   `must-revalidate`), is kept in memory for this time and answers too: for the same method,
+    ///   target, fields and principal, so never across credentials. Concurrent calls wait for one
+    ///   response.
     /// * *Marked*: the source is `store`, and the outcome has the detail `recent`.
     /// * *Only* GET and HEAD without content, of calls that use the store. `networkOnly` has the
     ///   network, and so has an endpoint whose `storage` is `never`, and a request with
     ///   `Cache-Control`, `Range` or a condition of its own.
     /// * *A failure* is shared by the calls that wait for it, and by none later. What a call cannot
     ///   decode is asked for again.
-    /// * *Any invalidation* in the store (by a mutation through this client, a purge) ends what is in
-    ///   memory, and so does a newer response to the same request.
+    /// * *Any invalidation* in the store (by a mutation through this client, a purge) ends what is
+    ///   in memory, and so does a newer response to the same request.
     ///
     /// A plugin that gives each request a field of its own makes each another request. Retries,
     /// observing plugins, progress and what is checked before a response is stored are those of the
@@ -73,16 +80,20 @@ public struct CallOptions: Sendable {
     public var unchangedValues = UnchangedValues.emitted
     /// How a stream ends when the network fails after a stored value.
     public var networkFailure = NetworkFailure.throwing
-    /// After the network's value the stream goes on with what the store gets later, whoever stores it, until it is cancelled, or client or store are closed: then it completes.
+    /// After the network's value the stream goes on with what the store gets later, whoever stores
+    /// it, until it is cancelled, or client or store are closed: then it completes.
     ///
-    /// It emits what is other content than it emitted last, and the same content where that was invalidated, or was stale and is confirmed. What is removed from the store altogether, or may not be used stale
-    /// (`must-revalidate`), cannot be emitted; what is stored next is.
+    /// It emits what is other content than it emitted last, and the same content where that was
+    /// invalidated, or was stale and is confirmed. What is removed from the store altogether, or
+    /// may not be used stale (`must-revalidate`), cannot be emitted; what is stored next is.
     public var followsStore = false
     /// See ``InvalidatedValues``.
     public var invalidatedValues = InvalidatedValues.emitted
-    /// Hears how the transfer goes on: of what is sent, and of what comes. See ``TransferProgress``.
+    /// Hears how the transfer goes on: of what is sent, and of what comes. See
+    /// ``TransferProgress``.
     public var onProgress: (@Sendable (TransferProgress) -> Void)?
-    /// Whether compressed content is asked for; as the client says unless told otherwise. See ``CachingClient/Configuration/acceptsCompression``.
+    /// Whether compressed content is asked for; as the client says unless told otherwise. See
+    /// ``CachingClient/Configuration/acceptsCompression``.
     public var acceptsCompression: Bool?
     /// Plugins beside the client's; they run after them.
     public var plugins: [any Plugin] = []

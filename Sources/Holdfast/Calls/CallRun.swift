@@ -1,8 +1,10 @@
 import HTTPCache
 
-/// One run of a call that may emit several values: from the store, from the network, and then whatever the store gets.
+/// One run of a call that may emit several values: from the store, from the network, and then
+/// whatever the store gets.
 ///
-/// It is pulled: each value is made when it is asked for. Not `Sendable`: it belongs to one iterator.
+/// It is pulled: each value is made when it is asked for. Not `Sendable`: it belongs to one
+/// iterator.
 final class CallRun<Value: Sendable> {
     private enum Stage {
         case beginning
@@ -15,7 +17,8 @@ final class CallRun<Value: Sendable> {
     /// The fetch ahead; it ends with the run.
     private final class Running: Sendable {
         let task: Task<Delivery<Value>, any Error>
-        /// Where callbacks are the ones that ask: who cancels those need not wait for one to return.
+        /// Where callbacks are the ones that ask: who cancels those need not wait for one to
+        /// return.
         private let registration: Subscription.Cancellation.Registration?
 
         init(_ task: Task<Delivery<Value>, any Error>) {
@@ -33,11 +36,13 @@ final class CallRun<Value: Sendable> {
     private var stage = Stage.beginning
     private var changes: AsyncStream<StoreChange>?
     private var client: CachingClient?
-    /// Whether what was seen last is valid, so that an invalidation is one of it, and is dealt with once.
+    /// Whether what was seen last is valid, so that an invalidation is one of it, and is dealt with
+    /// once.
     private var isValid = true
     /// What was stored when the origin was asked last.
     private var storedWhenAsked: StoredVersion?
-    /// In whose place the network's value came. It may be stored still, because an invalidation kept what came from being stored.
+    /// In whose place the network's value came. It may be stored still, because an invalidation
+    /// kept what came from being stored.
     private var superseded: StoredVersion?
     /// Whether the last value was the stored one that goes before the network's.
     private(set) var isAtStoredValue = false
@@ -103,13 +108,15 @@ final class CallRun<Value: Sendable> {
         }
         isValid = stored?.isInvalidated != true
         storedWhenAsked = stored?.version
-        // The mode bounds the strategy: declared offline is no failure of the network. What came just now is not asked for again.
+        // The mode bounds the strategy: declared offline is no failure of the network. What came
+        // just now is not asked for again.
         if let emitted, prepared.keepsNetworkOut || emitted.isReusable(call, at: client.clock.now()) {
             stage = following(emitted)
             isAtStoredValue = true
             return emitted.emission
         }
-        // The origin is asked while the caller is busy with the stored value; it hears of the answer after that.
+        // The origin is asked while the caller is busy with the stored value; it hears of the
+        // answer after that.
         let running = Running(Task { try await client.network(call, after: stored) })
         guard let emitted else { return try await network(running, after: nil) }
         stage = .network(running, after: emitted)
@@ -144,7 +151,8 @@ final class CallRun<Value: Sendable> {
                 return try await next()
             }
             guard let client else { throw error }
-            // The caller has the origin's own value, if an old one: nothing made up takes its place.
+            // The caller has the origin's own value, if an old one: nothing made up takes its
+            // place.
             let substitute = try await client.substitute(for: error, in: call, mayAnswer: stored == nil)
             stage = following(substitute)
             return substitute.emission
@@ -155,7 +163,8 @@ final class CallRun<Value: Sendable> {
         changes.map { .following($0.makeAsyncIterator(), last: last) } ?? .ended
     }
 
-    /// The next stored value that is news after the last one emitted. Ends when the task is cancelled, or client or store are closed.
+    /// The next stored value that is news after the last one emitted. Ends when the task is
+    /// cancelled, or client or store are closed.
     private func follow(
         _ iterator: inout AsyncStream<StoreChange>.AsyncIterator,
         _ last: Delivery<Value>
@@ -184,7 +193,8 @@ final class CallRun<Value: Sendable> {
         return nil
     }
 
-    /// What is stored, where it is other content than was emitted last, or the same that was invalidated since, or was stale then and is confirmed.
+    /// What is stored, where it is other content than was emitted last, or the same that was
+    /// invalidated since, or was stale then and is confirmed.
     private func news(_ stored: Delivery<Value>, after last: Delivery<Value>) -> Delivery<Value>? {
         if stored.isInvalidated, call.options.staleValues == .skipped { return nil }
         guard stored.hasSameContent(as: last) else { return stored }

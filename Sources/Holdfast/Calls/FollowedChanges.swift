@@ -3,7 +3,8 @@ import Synchronization
 
 /// The changes of the store that a client's streams wait for, so that they end with the client.
 ///
-/// The store may be another client's too, and go on telling: who waits for what this client will not answer any more would wait for ever.
+/// The store may be another client's too, and go on telling: who waits for what this client will
+/// not answer any more would wait for ever.
 final class FollowedChanges: Sendable {
     private struct State {
         var isClosed = false

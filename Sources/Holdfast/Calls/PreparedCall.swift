@@ -15,7 +15,8 @@ struct PreparedCall: Sendable {
 extension CachingClient {
     /// Makes the request of a call, and has the plugins change it.
     ///
-    /// - Throws: ``HoldfastError`` with code `urlMissing`, `invalidURL`, `parametersMissing` or `encodingFailed`, or for what a plugin throws; `CancellationError`.
+    /// - Throws: ``HoldfastError`` with code `urlMissing`, `invalidURL`, `parametersMissing` or
+    ///   `encodingFailed`, or for what a plugin throws; `CancellationError`.
     func prepare<Value: Sendable>(
         _ call: Call<Value>,
         for purpose: CallInfo.Purpose,
@@ -90,7 +91,8 @@ extension CachingClient {
         if options.acceptsCompression ?? configuration.acceptsCompression { request.acceptCompression() }
         // It changes fields alone.
         request.target = target
-        // What changes something is neither answered from the store nor joined to another's request.
+        // What changes something is neither answered from the store nor joined to another's
+        // request.
         if !call.usesStore || endpoint.isMutation { request.storage = .never }
         request.reuseWithin = options.reuseWithin
         if let lane = call.lane { request.place = .own(lane) }
@@ -113,7 +115,8 @@ extension CachingClient {
         return PreparedCall(request: request, reading: reading)
     }
 
-    /// When a call's request is tried again: where it says so, and has content that can be sent twice.
+    /// When a call's request is tried again: where it says so, and has content that can be sent
+    /// twice.
     func retryPolicy(of call: Call<some Sendable>, sending body: RequestBody?) -> RetryPolicy {
         guard body?.isInMemory != false || call.endpoint.task.isReadAgain else { return .never }
         return call.options.retry ?? call.endpoint.retry ?? configuration.retry
@@ -154,7 +157,8 @@ extension CachingClient {
 }
 
 extension CacheRequest {
-    /// Asks for compressed content, unless the request says itself what it accepts. A part of a coded content is of no use by itself, and HEAD has none.
+    /// Asks for compressed content, unless the request says itself what it accepts. A part of a
+    /// coded content is of no use by itself, and HEAD has none.
     fileprivate mutating func acceptCompression() {
         guard head.method != .head, !head.headerFields.contains(.acceptEncoding), !head.headerFields.contains(.range)
         else { return }
@@ -171,7 +175,8 @@ extension Endpoint {
 }
 
 extension HTTPTask {
-    /// Whether its content can be read again, though it is read while it is sent: files are opened anew.
+    /// Whether its content can be read again, though it is read while it is sent: files are opened
+    /// anew.
     fileprivate var isReadAgain: Bool {
         switch self {
         case .file, .multipart: true

@@ -21,7 +21,8 @@ extension CachingClient {
         try await call(endpoint, as: type).fetch(strategy)
     }
 
-    /// The stored value, however stale; `nil` where none is stored, its stale use is forbidden, or it is no value of this type.
+    /// The stored value, however stale; `nil` where none is stored, its stale use is forbidden, or
+    /// it is no value of this type.
     ///
     /// - Throws: ``HoldfastError``: the endpoint makes no request.
     public func fetch<E: Endpoint>(
@@ -40,7 +41,8 @@ extension CachingClient {
         try await call(endpoint, as: type).fetch(strategy)
     }
 
-    /// What is stored first, then what the network answers: ``startWith(_:ifNetworkFails:)`` as a strategy.
+    /// What is stored first, then what the network answers: ``startWith(_:ifNetworkFails:)`` as a
+    /// strategy.
     public func fetch<E: Endpoint>(
         _ endpoint: E,
         _ strategy: CacheAndNetworkStrategy
@@ -52,14 +54,17 @@ extension CachingClient {
 extension CachingClient {
     /// What is stored first, then what the network answers, on one stream.
     ///
-    /// A stale stored value is emitted, marked so (unless a directive such as `must-revalidate` forbids it). The network is asked in any case, with the stored
-    /// validators; an answer that confirms or repeats the stored content is emitted marked unchanged. Where the mode keeps the
-    /// network out (`offline`, `preferStored`) the stream completes after a stored value. ``Call`` has more to choose.
+    /// A stale stored value is emitted, marked so (unless a directive such as `must-revalidate`
+    /// forbids it). The network is asked in any case, with the stored validators; an answer that
+    /// confirms or repeats the stored content is emitted marked unchanged. Where the mode keeps the
+    /// network out (`offline`, `preferStored`) the stream completes after a stored value. ``Call``
+    /// has more to choose.
     ///
     /// To name an endpoint by its case alone, say first of which type:
     /// `client.of(MovieAPI.self).startWith(.newMovies(page: 1))`. See ``of(_:)``.
     ///
-    /// - Parameter failure: how the stream ends when the network fails after a stored value. Without a stored value it always throws.
+    /// - Parameter failure: how the stream ends when the network fails after a stored value.
+    ///   Without a stored value it always throws.
     public func startWith<E: Endpoint>(
         _ endpoint: E,
         ifNetworkFails failure: NetworkFailure = .throwing
@@ -76,9 +81,11 @@ extension CachingClient {
         call(endpoint, as: type).with { $0.networkFailure = failure }.request()
     }
 
-    /// What is stored to a closure of its own, what the network answers to the request's. See ``startWith(_:ifNetworkFails:)`` for what is emitted.
+    /// What is stored to a closure of its own, what the network answers to the request's. See
+    /// ``startWith(_:ifNetworkFails:)`` for what is emitted.
     ///
-    /// - Parameter onStored: called once at most, before the network's value, when the request has been started.
+    /// - Parameter onStored: called once at most, before the network's value, when the request has
+    ///   been started.
     public func onCache<E: Endpoint>(
         _ endpoint: E,
         ifNetworkFails failure: NetworkFailure = .throwing,

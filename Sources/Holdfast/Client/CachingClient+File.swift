@@ -5,20 +5,23 @@ public import Logging
 import OfflineStore
 
 extension CachingClient {
-    /// A client with a store and a transport of its own, as a configuration says; ``close()`` closes both.
+    /// A client with a store and a transport of its own, as a configuration says; ``close()``
+    /// closes both.
     ///
     /// ```swift
     /// let client = try await CachingClient.open(Configuration(contentsOf: "holdfast.yaml"))
     /// ```
     ///
-    /// Of the configuration, the store, the mode, the rules and everything about timeouts, limits and origins count; `listen`, `routes` and the limits of clients are a gateway's.
+    /// Of the configuration, the store, the mode, the rules and everything about timeouts, limits
+    /// and origins count; `listen`, `routes` and the limits of clients are a gateway's.
     ///
     /// - Parameters:
     ///   - file: what a file says, or Swift values in its place. It names the store's folder.
     ///   - defaults: for requests; see ``RequestDefaults``.
     ///   - decoder: see ``Configuration/decoder``.
     ///   - maximumBodyBytes: see ``Configuration/maximumBodyBytes``.
-    /// - Throws: `ConfigurationError`: no folder is named. `StoreError`: the folder is no store, cannot be written, or another process has it.
+    /// - Throws: `ConfigurationError`: no folder is named. `StoreError`: the folder is no store,
+    ///   cannot be written, or another process has it.
     public static func open(
         _ file: HoldfastConfiguration.Configuration,
         defaults: RequestDefaults = RequestDefaults(),

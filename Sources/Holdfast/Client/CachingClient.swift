@@ -13,7 +13,8 @@ import Synchronization
     import Foundation
 #endif
 
-/// Asks endpoints for values and keeps what they answer, so that the same code still answers when the network does not.
+/// Asks endpoints for values and keeps what they answer, so that the same code still answers when
+/// the network does not.
 ///
 /// ```swift
 /// let client = try await CachingClient.open(store: "feed.store")
@@ -23,8 +24,9 @@ import Synchronization
 /// try await client.close()
 /// ```
 ///
-/// It is a private cache (RFC 9111 §1): one user's or one service's own. Requests of several users may go through one client: what is stored
-/// for requests with credentials, or with a principal, is kept apart.
+/// It is a private cache (RFC 9111 §1): one user's or one service's own. Requests of several users
+/// may go through one client: what is stored for requests with credentials, or with a principal, is
+/// kept apart.
 public final class CachingClient: Sendable {
     /// What a client is made with. Every limit has a default.
     public struct Configuration: Sendable {
@@ -32,15 +34,18 @@ public final class CachingClient: Sendable {
         public var defaults: RequestDefaults
         /// Where endpoints without a base URL of their own are. None unless told otherwise.
         public var environment: ServerEnvironment?
-        /// How the API wraps what it answers. Not at all unless told otherwise; an endpoint may say otherwise.
+        /// How the API wraps what it answers. Not at all unless told otherwise; an endpoint may say
+        /// otherwise.
         public var envelope: Envelope?
-        /// When requests are sent again; only those that change nothing, or are marked idempotent, ever are. Never unless told otherwise.
+        /// When requests are sent again; only those that change nothing, or are marked idempotent,
+        /// ever are. Never unless told otherwise.
         public var retry: RetryPolicy
         /// See ``Plugin``.
         public var plugins: [any Plugin]
         /// How much of the network may be used. `automatic` unless told otherwise.
         public var mode: OfflineMode
-        /// What holds for single requests and responses in place of ``options`` and of the responses' own fields. None unless told otherwise.
+        /// What holds for single requests and responses in place of ``options`` and of the
+        /// responses' own fields. None unless told otherwise.
         public var rules: RuleSet
         /// Which responses are kept for reads without the network, where neither an endpoint nor a
         /// rule says otherwise. What HTTP allows, unless told otherwise.
@@ -54,17 +59,22 @@ public final class CachingClient: Sendable {
         ///
         /// A guard in ``options`` or in a rule goes before it, and holds for all content.
         public var goodDataGuard: GoodDataGuard?
-        /// Decodes content that is no `Data`, `String` or ``NoContent``. JSON with ISO 8601 dates unless told otherwise.
+        /// Decodes content that is no `Data`, `String` or ``NoContent``. JSON with ISO 8601 dates
+        /// unless told otherwise.
         public var decoder: any ResponseDecoder
-        /// Bytes of a response that are read into memory for decoding; beyond it the request fails. 64 MiB.
+        /// Bytes of a response that are read into memory for decoding; beyond it the request fails.
+        /// 64 MiB.
         public var maximumBodyBytes: Int
-        /// Whether compressed content is asked for (`Accept-Encoding: gzip, deflate`) where an endpoint does not say what it accepts. It is decompressed for the
-        /// reader, up to ``maximumBodyBytes``, and stored as it came. Content that comes compressed unasked is decompressed all the same. `true`.
+        /// Whether compressed content is asked for (`Accept-Encoding: gzip, deflate`) where an
+        /// endpoint does not say what it accepts. It is decompressed for the reader, up to
+        /// ``maximumBodyBytes``, and stored as it came. Content that comes compressed unasked is
+        /// decompressed all the same. `true`.
         public var acceptsCompression: Bool
-        /// Bytes of responses that ``CallOptions/reuseWithin`` keeps in memory, because the store does not keep them.
+        /// Bytes of responses that ``CallOptions/reuseWithin`` keeps in memory, because the store
+        /// does not keep them.
         ///
-        /// 8 MiB, in 1,024 responses at most, none larger than an eighth of it; the oldest go first.
-        /// With 0 none is kept, and each call asks for itself.
+        /// 8 MiB, in 1,024 responses at most, none larger than an eighth of it; the oldest go
+        /// first. With 0 none is kept, and each call asks for itself.
         public var reuseMemoryBytes: Int
 
         /// The defaults.
@@ -190,7 +200,8 @@ public final class CachingClient: Sendable {
                 )
             },
             policy: CachePolicy(kind: .private),
-            // A store that is closed has no secret any more, and nothing that could be found under it.
+            // A store that is closed has no secret any more, and nothing that could be found under
+            // it.
             credentialSecret: secret.count >= 16 ? secret : (0..<32).map { _ in UInt8.random(in: 0...255) },
             mode: configuration.mode,
             options: configuration.options,
@@ -204,8 +215,10 @@ public final class CachingClient: Sendable {
 
     /// A client with a store and a transport of its own; ``close()`` closes both.
     ///
-    /// - Parameter folder: the store's folder; made where there is none. One process at a time writes to it.
-    /// - Throws: `StoreError`: the folder is no store, cannot be written, or another process has it.
+    /// - Parameter folder: the store's folder; made where there is none. One process at a time
+    ///   writes to it.
+    /// - Throws: `StoreError`: the folder is no store, cannot be written, or another process has
+    ///   it.
     public static func open(
         store folder: String,
         configuration: Configuration = Configuration(),
@@ -237,7 +250,10 @@ public final class CachingClient: Sendable {
         }
     }
 
-    /// Ends what is under way, streams that follow the store among it, and closes store and transport where ``open(store:configuration:storeConfiguration:transportConfiguration:clock:logger:)`` made them.
+    /// Ends what is under way, streams that follow the store among it, and closes store and
+    /// transport where
+    /// ``open(store:configuration:storeConfiguration:transportConfiguration:clock:logger:)`` made
+    /// them.
     public func close() async throws {
         followed.close()
         recent.close()
@@ -261,9 +277,11 @@ public final class CachingClient: Sendable {
         try await engine.respond(to: request)
     }
 
-    /// The request that an endpoint stands for, with this client's defaults; plugins have not changed it.
+    /// The request that an endpoint stands for, with this client's defaults; plugins have not
+    /// changed it.
     ///
-    /// - Throws: ``HoldfastError`` with code `urlMissing`, `invalidURL`, `parametersMissing`, `encodingFailed` or `invalidRule`.
+    /// - Throws: ``HoldfastError`` with code `urlMissing`, `invalidURL`, `parametersMissing`,
+    ///   `encodingFailed` or `invalidRule`.
     public func request(for endpoint: any Endpoint) throws -> CacheRequest {
         try request(for: endpoint, softTimeout: nil, offlineReads: nil)
     }

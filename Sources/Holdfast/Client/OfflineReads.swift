@@ -24,8 +24,8 @@ public enum OfflineReads: Sendable, Hashable {
     /// It changes nothing while the origin can be asked: each fetch asks it as the response
     /// demands, with the stored validators. The stored value is only emitted before the network's
     /// answer (`startWith`, `onCache`), returned by `.storedOnly`, and used where the origin cannot
-    /// be reached or the mode is `offline`. A response that says `no-store` is never fresh, whatever
-    /// lifetime it states.
+    /// be reached or the mode is `offline`. A response that says `no-store` is never fresh,
+    /// whatever lifetime it states.
     ///
     /// **Whose it is.** A response to a request with credentials (`Authorization`, `Cookie`, …) or
     /// with a principal is stored for these, and no other sees it; one that says `public` without
@@ -36,9 +36,9 @@ public enum OfflineReads: Sendable, Hashable {
     /// replaced, evicted or removed. Choose it for data for which that is right.
     ///
     /// **Not stored all the same** are responses with `Vary: *`, errors, responses to a request
-    /// that says `no-store` itself, a 201 or 202 that states no lifetime, and all that an endpoint's
-    /// `storage` or a rule keeps out. A response that a success of an unsafe method invalidated is
-    /// not shown before it was fetched again.
+    /// that says `no-store` itself, a 201 or 202 that states no lifetime, and all that an
+    /// endpoint's `storage` or a rule keeps out. A response that a success of an unsafe method
+    /// invalidated is not shown before it was fetched again.
     case despiteDirectives
 
     /// What does not forbid the use of a stored response that the origin has not confirmed.

@@ -1,6 +1,7 @@
 import HTTPCache
 
-/// How one value is had from store and network. The kind of strategy says how many values come back: one of these, exactly one.
+/// How one value is had from store and network. The kind of strategy says how many values come
+/// back: one of these, exactly one.
 public struct SingleValueStrategy: Sendable, Hashable {
     let preference: CacheRequest.Preference
     /// How long the network is waited for where something is stored.
@@ -9,19 +10,23 @@ public struct SingleValueStrategy: Sendable, Hashable {
     /// Whether what is stored may answer without the network being asked.
     var isServedStored: Bool { preference != .networkOnly && preference != .networkFirst }
 
-    /// RFC 9111: a fresh stored value at once; a stale one is validated first. What is stored answers for an origin that cannot be
-    /// reached.
+    /// RFC 9111: a fresh stored value at once; a stale one is validated first. What is stored
+    /// answers for an origin that cannot be reached.
     public static let standard = SingleValueStrategy(preference: .standard)
-    /// The stored value at once, however stale (the emission says so); the network only where nothing usable is stored.
+    /// The stored value at once, however stale (the emission says so); the network only where
+    /// nothing usable is stored.
     public static let storedFirst = SingleValueStrategy(preference: .storedFirst)
-    /// The stored value at once, however stale; where it is stale, the origin is asked in the background, for the next call. The network where nothing usable is stored.
+    /// The stored value at once, however stale; where it is stale, the origin is asked in the
+    /// background, for the next call. The network where nothing usable is stored.
     public static let staleWhileRevalidate = SingleValueStrategy(preference: .staleWhileRevalidate)
     /// The network's value; the stored one where the origin cannot be reached, too many other
     /// requests are under way to it, or it sends what is no value of the type.
     public static let networkFirst = SingleValueStrategy(preference: .networkFirst)
-    /// The network's value; the stored one where the origin cannot be reached, or has not answered in time. The request goes on, and its answer is stored.
+    /// The network's value; the stored one where the origin cannot be reached, or has not answered
+    /// in time. The request goes on, and its answer is stored.
     ///
-    /// - Parameter timeout: counts only where something is stored; without that the network is waited for.
+    /// - Parameter timeout: counts only where something is stored; without that the network is
+    ///   waited for.
     public static func networkFirst(timeout: Duration) -> SingleValueStrategy {
         SingleValueStrategy(preference: .networkFirst, softTimeout: timeout)
     }

@@ -5,9 +5,9 @@ extension CacheManager.Configuration {
     /// What a configuration file says of its store; what it does not say is as by default.
     public init(_ store: HoldfastConfiguration.Configuration.Store) {
         self.init()
-        if let octets = store.budget { budget = octets }
-        if let octets = store.memory { memoryBudget = octets }
-        if let octets = store.maximumResidentBody { maximumResidentBody = octets }
+        if let bytes = store.budget { budget = bytes }
+        if let bytes = store.memory { memoryBudget = bytes }
+        if let bytes = store.maximumResidentBody { maximumResidentBody = bytes }
         if let variants = store.variantsPerKey { maximumVariantsPerKey = variants }
         if let isOn = store.securelyDeletes { securelyDeletes = isOn }
         if let isOn = store.keepsOfflineCopies {
@@ -16,6 +16,6 @@ extension CacheManager.Configuration {
         // In one order in every process.
         quotas = store.tagQuotas.sorted { $0.key < $1.key }.map { .tag($0.key, bytes: $0.value) }
         quotas += store.originQuotas.sorted { $0.key < $1.key }.map { .origin($0.key, bytes: $0.value) }
-        if let octets = store.eachOriginQuota { quotas.append(.everyOrigin(bytes: octets)) }
+        if let bytes = store.eachOriginQuota { quotas.append(.everyOrigin(bytes: bytes)) }
     }
 }

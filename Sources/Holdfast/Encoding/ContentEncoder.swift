@@ -26,7 +26,8 @@ public struct JSONContentEncoder: ContentEncoder {
         self.init(encoder, contentType: contentType)
     }
 
-    /// The strategies of an encoder of one's own, as they are now. Keys are sorted, whatever it says: a value's content is part of its cache key.
+    /// The strategies of an encoder of one's own, as they are now. Keys are sorted, whatever it
+    /// says: a value's content is part of its cache key.
     public init(_ encoder: JSONEncoder, contentType: String = "application/json") {
         let own = JSONEncoder()
         own.outputFormatting = encoder.outputFormatting.union(.sortedKeys)
@@ -39,7 +40,8 @@ public struct JSONContentEncoder: ContentEncoder {
         self.contentType = contentType
     }
 
-    /// - Throws: ``HoldfastError`` with code `encodingFailed`: the value's own error, or a number that is not finite.
+    /// - Throws: ``HoldfastError`` with code `encodingFailed`: the value's own error, or a number
+    ///   that is not finite.
     public func encode(_ value: any Encodable) throws -> Data {
         do {
             return try encoder.encode(value)
@@ -55,7 +57,8 @@ public struct JSONContentEncoder: ContentEncoder {
     }
 }
 
-/// Values as a form (`application/x-www-form-urlencoded`), by the conventions of a ``URLParameterEncoder``.
+/// Values as a form (`application/x-www-form-urlencoded`), by the conventions of a
+/// ``URLParameterEncoder``.
 ///
 /// Numbers beyond 64 bits that are no `Double` lose digits; make strings of them.
 public struct FormContentEncoder: ContentEncoder, Hashable {
@@ -70,7 +73,8 @@ public struct FormContentEncoder: ContentEncoder, Hashable {
     /// `application/x-www-form-urlencoded`
     public var contentType: String { conventions.contentType }
 
-    /// - Throws: ``HoldfastError`` with code `encodingFailed`: what ``JSONContentEncoder`` and ``URLParameterEncoder`` refuse, and a value that is no object.
+    /// - Throws: ``HoldfastError`` with code `encodingFailed`: what ``JSONContentEncoder`` and
+    ///   ``URLParameterEncoder`` refuse, and a value that is no object.
     public func encode(_ value: any Encodable) throws -> Data {
         guard case .object(let parameters) = try ParameterValue(encoding: value) else {
             throw HoldfastError(
@@ -83,7 +87,8 @@ public struct FormContentEncoder: ContentEncoder, Hashable {
 }
 
 extension Error {
-    /// Where in a value encoding failed, for a message: the path, and never the value, which may be a secret.
+    /// Where in a value encoding failed, for a message: the path, and never the value, which may be
+    /// a secret.
     fileprivate var place: String {
         guard case EncodingError.invalidValue(_, let context)? = self as? EncodingError, !context.codingPath.isEmpty
         else { return "" }

@@ -8,7 +8,8 @@ import NIOCore
     import Darwin
 #endif
 
-/// Looks for octets in content that passes in chunks, across the chunks' edges too. It keeps fewer octets than it looks for.
+/// Looks for bytes in content that passes in chunks, across the chunks' edges too. It keeps fewer
+/// bytes than it looks for.
 struct ContentSearch {
     private let wanted: [UInt8]
     /// The end of what has passed, where what is wanted may have begun.
@@ -31,7 +32,7 @@ struct ContentSearch {
     }
 }
 
-/// Whether octets stand somewhere in others.
+/// Whether bytes stand somewhere in others.
 private func holds(_ wanted: [UInt8], in bytes: UnsafeRawBufferPointer) -> Bool {
     guard let first = wanted.first, let base = bytes.baseAddress, bytes.count >= wanted.count else { return false }
     var offset = 0

@@ -10,9 +10,11 @@ import NIOPosix
     import Darwin
 #endif
 
-/// A file that is sent: its length as it was when the request was made, and its octets as they are read, 256 KiB at a time.
+/// A file that is sent: its length as it was when the request was made, and its bytes as they are
+/// read, 256 KiB at a time.
 ///
-/// What was announced is what is sent, or the request breaks off before its last octets: a file whose length or time of modification is another by then is not what the caller meant.
+/// What was announced is what is sent, or the request breaks off before its last bytes: a file
+/// whose length or time of modification is another by then is not what the caller meant.
 struct FileContent: Sendable, Hashable {
     static let chunkSize = 256 << 10
 
@@ -28,7 +30,8 @@ struct FileContent: Sendable, Hashable {
 
     /// Looks at the file, and does not open it.
     ///
-    /// - Throws: ``HoldfastError`` with code `encodingFailed`: there is no such file, or it is none with a length.
+    /// - Throws: ``HoldfastError`` with code `encodingFailed`: there is no such file, or it is none
+    ///   with a length.
     init(path: String) throws {
         var information = stat()
         guard stat(path, &information) == 0 else {
@@ -39,9 +42,11 @@ struct FileContent: Sendable, Hashable {
         state = State(information)
     }
 
-    /// The octets. The file is opened anew each time they are read from the beginning, so that a request can be sent again.
+    /// The bytes. The file is opened anew each time they are read from the beginning, so that a
+    /// request can be sent again.
     ///
-    /// - Parameter excluded: what must not occur in the file; the octets that would complete it are not handed out.
+    /// - Parameter excluded: what must not occur in the file; the bytes that would complete it are
+    ///   not handed out.
     func body(excluding excluded: [UInt8] = []) -> BodyStream {
         let (path, state) = (path, state)
         return BodyStream(length: state.length) {
@@ -90,7 +95,8 @@ extension FileContent.State {
     }
 }
 
-/// An open file of a known state. It is read on NIO's thread pool: neither event loops nor cooperative threads wait for a disk.
+/// An open file of a known state. It is read on NIO's thread pool: neither event loops nor
+/// cooperative threads wait for a disk.
 private final class OpenFile: Sendable {
     private let descriptor: Int32
     private let path: String
@@ -113,7 +119,8 @@ private final class OpenFile: Sendable {
         }
     }
 
-    /// The octets from an offset on, at least one; the last of them only where the file is what it was.
+    /// The bytes from an offset on, at least one; the last of them only where the file is what it
+    /// was.
     func read(at offset: Int64) async throws -> ByteBuffer {
         try await NIOThreadPool.singleton.runIfActive { [self] in
             let wanted = Int(min(Int64(FileContent.chunkSize), state.length - offset))
@@ -147,7 +154,8 @@ private final class OpenFile: Sendable {
     }
 }
 
-/// Opens a file to be read, for no child process, and without waiting for a writer where a pipe took the file's place.
+/// Opens a file to be read, for no child process, and without waiting for a writer where a pipe
+/// took the file's place.
 private func openForReading(_ path: String) -> Int32 {
     open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
 }

@@ -11,8 +11,9 @@ import NIOCore
 extension Multipart {
     /// The parts as content, and its media type.
     ///
-    /// - Throws: ``HoldfastError`` with code `parametersMissing`: there are no parts; `encodingFailed`: a file that cannot be read, a media type with a control character, a boundary
-    ///   that is none or occurs in a part.
+    /// - Throws: ``HoldfastError`` with code `parametersMissing`: there are no parts;
+    ///   `encodingFailed`: a file that cannot be read, a media type with a control character, a
+    ///   boundary that is none or occurs in a part.
     func encoded() throws -> (body: RequestBody, contentType: String) {
         guard !parts.isEmpty else {
             throw HoldfastError(
@@ -22,7 +23,8 @@ extension Multipart {
         }
         let pieces = try parts.map(Piece.init)
         let boundary = try self.boundary.map { try checked($0, pieces) } ?? unusedBoundary(pieces)
-        // Without the line break before it, which a file may end with: what would be read as a delimiter is found all the same.
+        // Without the line break before it, which a file may end with: what would be read as a
+        // delimiter is found all the same.
         let delimiter = Array("--\(boundary)".utf8)
         var body: [BodyStream.Part] = []
         var text: [UInt8] = []
@@ -86,7 +88,7 @@ extension Multipart {
     }
 
     private func checked(_ boundary: String, _ pieces: [Piece]) throws -> String {
-        guard 1...70 ~= boundary.utf8.count, boundary.utf8.allSatisfy(\.isBoundaryOctet) else {
+        guard 1...70 ~= boundary.utf8.count, boundary.utf8.allSatisfy(\.isBoundaryByte) else {
             throw HoldfastError(
                 code: .encodingFailed,
                 message:
@@ -103,7 +105,8 @@ extension Multipart {
         return boundary
     }
 
-    /// A hash of the parts that does not occur in them. Of a file it takes the length, and not the octets.
+    /// A hash of the parts that does not occur in them. Of a file it takes the length, and not the
+    /// bytes.
     private func unusedBoundary(_ pieces: [Piece]) -> String {
         var hash = SHA256()
         for piece in pieces {
@@ -125,7 +128,7 @@ extension Multipart {
 }
 
 extension Sequence<UInt8> {
-    /// Two lower-case digits for each octet.
+    /// Two lower-case digits for each byte.
     var hexadecimal: String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
@@ -133,7 +136,8 @@ extension Sequence<UInt8> {
 }
 
 extension String {
-    /// As browsers write the names of fields and files: UTF-8, and what would end the quotes or the line percent-encoded. RFC 7578 §4.2, WHATWG HTML §4.10.21.8
+    /// As browsers write the names of fields and files: UTF-8, and what would end the quotes or the
+    /// line percent-encoded. RFC 7578 §4.2, WHATWG HTML §4.10.21.8
     fileprivate var escapedForDisposition: String {
         var result = ""
         for scalar in unicodeScalars {
@@ -155,6 +159,7 @@ extension String {
 
 extension UInt8 {
     fileprivate var isLetterOrDigit: Bool { (self | 0x20) &- 0x61 < 26 || self &- 0x30 < 10 }
-    /// `bcharsnospace`: a space may not stand at the end, and is not worth it elsewhere. RFC 2046 §5.1.1
-    fileprivate var isBoundaryOctet: Bool { isLetterOrDigit || "'()+_,-./:=?".utf8.contains(self) }
+    /// `bcharsnospace`: a space may not stand at the end, and is not worth it elsewhere. RFC 2046
+    /// §5.1.1
+    fileprivate var isBoundaryByte: Bool { isLetterOrDigit || "'()+_,-./:=?".utf8.contains(self) }
 }

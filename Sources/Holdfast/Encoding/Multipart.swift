@@ -13,16 +13,18 @@
 /// ])
 /// ```
 ///
-/// Parts are sent in their order. Content whose parts are all in memory is built there; as soon as one is a file, it is read from disk while it is sent, 256 KiB at a time, and its
-/// length is known before. A file that is changed meanwhile breaks the request off.
+/// Parts are sent in their order. Content whose parts are all in memory is built there; as soon as
+/// one is a file, it is read from disk while it is sent, 256 KiB at a time, and its length is known
+/// before. A file that is changed meanwhile breaks the request off.
 public struct Multipart: Sendable, Hashable, ExpressibleByArrayLiteral {
     /// One field or file.
     public struct Part: Sendable, Hashable {
-        /// Where the octets are.
+        /// Where the bytes are.
         public enum Content: Sendable, Hashable {
             /// In memory.
             case data(Data)
-            /// In the file with this path, which is looked at when the request is made and read while it is sent.
+            /// In the file with this path, which is looked at when the request is made and read
+            /// while it is sent.
             case file(String)
         }
 
@@ -48,7 +50,7 @@ public struct Multipart: Sendable, Hashable, ExpressibleByArrayLiteral {
             Part(name: name, content: .data(Data(text.utf8)))
         }
 
-        /// Octets as a file. Without a media type it is the one of the file name's ending.
+        /// Bytes as a file. Without a media type it is the one of the file name's ending.
         public static func data(_ data: Data, name: String, fileName: String, contentType: String? = nil) -> Part {
             Part(
                 name: name,
@@ -58,7 +60,8 @@ public struct Multipart: Sendable, Hashable, ExpressibleByArrayLiteral {
             )
         }
 
-        /// A file on disk. Without a file name it is the path's last component, without a media type the one of its ending.
+        /// A file on disk. Without a file name it is the path's last component, without a media
+        /// type the one of its ending.
         public static func file(
             _ path: String,
             name: String,
@@ -77,10 +80,12 @@ public struct Multipart: Sendable, Hashable, ExpressibleByArrayLiteral {
 
     /// In the order in which they are sent; at least one.
     public var parts: [Part]
-    /// What stands between the parts: 1 to 70 letters, digits and `'()+_,-./:=?`. `nil`: a hash of the parts, so that the same parts are the same content, other than any octets in memory.
+    /// What stands between the parts: 1 to 70 letters, digits and `'()+_,-./:=?`. `nil`: a hash of
+    /// the parts, so that the same parts are the same content, other than any bytes in memory.
     ///
-    /// It occurs in no part: one given that does is an error, and where it turns up in a file the request breaks off before the octets that complete it, so that whoever wrote
-    /// the file cannot end its part and begin one of their own. RFC 2046 §5.1.1
+    /// It occurs in no part: one given that does is an error, and where it turns up in a file the
+    /// request breaks off before the bytes that complete it, so that whoever wrote the file cannot
+    /// end its part and begin one of their own. RFC 2046 §5.1.1
     public var boundary: String?
 
     /// Parts, and a boundary where it must be a certain one.

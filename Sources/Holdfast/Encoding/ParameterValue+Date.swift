@@ -15,7 +15,8 @@ extension ParameterValue {
         case millisecondsSince1970
     }
 
-    /// A date by a convention; fractions are cut off towards the past. A date beyond 64 bits of milliseconds is the nearest that has them.
+    /// A date by a convention; fractions are cut off towards the past. A date beyond 64 bits of
+    /// milliseconds is the nearest that has them.
     public static func date(_ date: Date, as convention: Dates = .iso8601) -> ParameterValue {
         switch convention {
         case .iso8601:

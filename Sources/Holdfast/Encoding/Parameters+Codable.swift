@@ -1,5 +1,6 @@
 extension Parameters: Codable {
-    /// From a keyed container. Of a name that is there twice, which one counts is the decoder's to say.
+    /// From a keyed container. Of a name that is there twice, which one counts is the decoder's to
+    /// say.
     public init(from decoder: any Decoder) throws {
         values = try [String: ParameterValue](from: decoder)
     }

@@ -4,12 +4,12 @@
 /// let parameters: Parameters = ["page": page, "q": text, "on": flag, "filter": filter]
 /// ```
 ///
-/// A value is anything `Encodable`. A `nil` leaves its parameter out; ``ParameterValue/null`` is JSON's
-/// `null`. Members of different types are an object: `.object(["author": id, "on": flag])`. A value
-/// whose encoding fails is an error of the request, with code `encodingFailed`.
+/// A value is anything `Encodable`. A `nil` leaves its parameter out; ``ParameterValue/null`` is
+/// JSON's `null`. Members of different types are an object: `.object(["author": id, "on": flag])`.
+/// A value whose encoding fails is an error of the request, with code `encodingFailed`.
 ///
-/// Parameters have no order. Encoders write them sorted, nested ones too, so that the same parameters
-/// are the same bytes, and the same cache key, in every process.
+/// Parameters have no order. Encoders write them sorted, nested ones too, so that the same
+/// parameters are the same bytes, and the same cache key, in every process.
 public struct Parameters: Sendable, Hashable {
     /// The values by name.
     public var values: [String: ParameterValue]

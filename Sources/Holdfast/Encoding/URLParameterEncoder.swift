@@ -4,11 +4,15 @@
     public import Foundation
 #endif
 
-/// Parameters as `name=value&…`: for the query of a URL, and as a form in the content (`application/x-www-form-urlencoded`).
+/// Parameters as `name=value&…`: for the query of a URL, and as a form in the content
+/// (`application/x-www-form-urlencoded`).
 ///
-/// Sorted by the UTF-8 octets of their names, nested ones too; everything but RFC 3986's unreserved characters is percent-encoded as UTF-8, unnormalised. `null` is left out, and
-/// so is an empty array. What separates (`&`, `=`, the comma of ``Arrays/commaJoined``) is never a part of a value. Names at the top level are taken as they are, so that
-/// `filter[author]` may be written by hand; a nested name that holds what nesting is written with is an error, or it could pass for a deeper one.
+/// Sorted by the UTF-8 bytes of their names, nested ones too; everything but RFC 3986's unreserved
+/// characters is percent-encoded as UTF-8, unnormalised. `null` is left out, and so is an empty
+/// array. What separates (`&`, `=`, the comma of ``Arrays/commaJoined``) is never a part of a
+/// value. Names at the top level are taken as they are, so that `filter[author]` may be written by
+/// hand; a nested name that holds what nesting is written with is an error, or it could pass for a
+/// deeper one.
 public struct URLParameterEncoder: ParameterEncoder, Hashable {
     /// How the elements of an array are named.
     public enum Arrays: Sendable, Hashable {
@@ -78,8 +82,9 @@ public struct URLParameterEncoder: ParameterEncoder, Hashable {
 
     /// The parameters as a query, without `?`; empty where there are none.
     ///
-    /// - Throws: ``HoldfastError`` with code `encodingFailed`: a number that is not finite, an array or object in an array whose elements are joined by commas, a nested name that
-    ///   holds brackets or dots where these write the nesting.
+    /// - Throws: ``HoldfastError`` with code `encodingFailed`: a number that is not finite, an
+    ///   array or object in an array whose elements are joined by commas, a nested name that holds
+    ///   brackets or dots where these write the nesting.
     public func query(_ parameters: Parameters) throws -> String {
         if parameters.isEmpty { return "" }
         var pairs: [String] = []

@@ -1,6 +1,7 @@
 public import HTTPTypes
 
-/// The statuses that are a success to an endpoint; others are an error that carries status and content.
+/// The statuses that are a success to an endpoint; others are an error that carries status and
+/// content.
 public struct AcceptedStatuses: Sendable, Hashable, ExpressibleByArrayLiteral {
     private var ranges: [ClosedRange<Int>]
 
@@ -28,7 +29,8 @@ public struct AcceptedStatuses: Sendable, Hashable, ExpressibleByArrayLiteral {
         return both
     }
 
-    /// Whether every success is among them, so that there is nothing to refuse before a success is stored.
+    /// Whether every success is among them, so that there is nothing to refuse before a success is
+    /// stored.
     var acceptsSuccess: Bool { ranges.contains { $0.lowerBound <= 200 && $0.upperBound >= 299 } }
 
     /// Whether a status is among them.

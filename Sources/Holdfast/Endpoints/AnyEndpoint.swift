@@ -8,8 +8,8 @@ public import HoldfastConfiguration
     public import Foundation
 #endif
 
-/// An endpoint of any type, for lists and functions that take those of several APIs. It is asked for as the one it holds, and answers with bytes; a call names what they
-/// decode to with `as:`.
+/// An endpoint of any type, for lists and functions that take those of several APIs. It is asked
+/// for as the one it holds, and answers with bytes; a call names what they decode to with `as:`.
 ///
 /// ```swift
 /// for endpoint in [AnyEndpoint(GitHub.user("ada")), AnyEndpoint(Weather.today)] {

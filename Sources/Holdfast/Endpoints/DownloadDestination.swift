@@ -2,7 +2,8 @@
 public struct DownloadDestination: Sendable, Hashable {
     /// The file's path.
     public var path: String
-    /// Whether a file that is there already is replaced, in one step, when the download is whole. Otherwise it is an error. `false`.
+    /// Whether a file that is there already is replaced, in one step, when the download is whole.
+    /// Otherwise it is an error. `false`.
     public var overwrites: Bool
     /// Whether folders on the way that are missing are made. `true`.
     public var createsFolders: Bool

@@ -11,7 +11,8 @@ struct EncodedTask {
     var content: RequestBody?
     /// The content's media type, where nobody says another.
     var contentType: String?
-    /// Whether it is sent with this media type whatever anybody says, because the content cannot be read without it.
+    /// Whether it is sent with this media type whatever anybody says, because the content cannot be
+    /// read without it.
     var needsContentType = false
     /// What is accepted, where nobody says anything else.
     var accept: String?
@@ -22,7 +23,8 @@ struct EncodedTask {
 extension HTTPTask {
     /// The task as it is sent by a method.
     ///
-    /// - Parameter defaults: parameters for the query; the task's own of the same name take their place.
+    /// - Parameter defaults: parameters for the query; the task's own of the same name take their
+    ///   place.
     /// - Throws: ``HoldfastError`` with code `encodingFailed` or `parametersMissing`.
     func encoded(for method: HTTPRequest.Method, defaults: Parameters) throws -> EncodedTask {
         func query(_ own: Parameters = [:], _ encoder: URLParameterEncoder = URLParameterEncoder()) throws -> String {

@@ -7,8 +7,10 @@ extension Endpoint {
     ///
     /// - Parameters:
     ///   - environment: the client's, for endpoints without a base URL of their own.
-    ///   - defaults: what the client adds to every request; the endpoint's own fields and parameters win.
-    /// - Throws: ``HoldfastError`` with code `urlMissing`, `invalidURL`, `parametersMissing`, `encodingFailed` or `invalidRule`.
+    ///   - defaults: what the client adds to every request; the endpoint's own fields and
+    ///     parameters win.
+    /// - Throws: ``HoldfastError`` with code `urlMissing`, `invalidURL`, `parametersMissing`,
+    ///   `encodingFailed` or `invalidRule`.
     package func request(
         environment: ServerEnvironment? = nil,
         defaults: RequestDefaults
@@ -16,9 +18,11 @@ extension Endpoint {
         try request(task, by: method, environment, defaults)
     }
 
-    /// The request by which a server that did not know this endpoint's persisted query gets to know it, and answers it; `nil` where the endpoint's task is no persisted query.
+    /// The request by which a server that did not know this endpoint's persisted query gets to know
+    /// it, and answers it; `nil` where the endpoint's task is no persisted query.
     ///
-    /// Its answer is not stored. It is for an answer with ``GraphQLErrors/isPersistedQueryUnknown``.
+    /// Its answer is not stored. It is for an answer with
+    /// ``GraphQLErrors/isPersistedQueryUnknown``.
     package func registeringRequest(
         environment: ServerEnvironment? = nil,
         defaults: RequestDefaults
@@ -73,7 +77,7 @@ extension Endpoint {
             if tags.count > 32 {
                 "has \(tags.count) tags; the limit is 32"
             } else if tags.contains(where: { $0.isEmpty || $0.utf8.count > 256 || $0.utf8.contains { $0 < 0x20 } }) {
-                "has a tag that is none: one has 1 to 256 octets and no control characters"
+                "has a tag that is none: one has 1 to 256 bytes and no control characters"
             } else {
                 nil
             }
@@ -106,7 +110,8 @@ extension Endpoint {
         return try TargetURI(whole, inMessages: "The base URL and the path of '\(typeName)' make no URL")
     }
 
-    /// The target, where base URL and path need only be put together: neither has a query or a fragment. `nil` also where something is wrong with them.
+    /// The target, where base URL and path need only be put together: neither has a query or a
+    /// fragment. `nil` also where something is wrong with them.
     private func plainTarget(below base: String, _ path: String) -> TargetURI? {
         let scheme = base.hasPrefix("https://") ? 8 : base.hasPrefix("http://") ? 7 : 0
         // With a host in it, what follows cannot be taken for one.
@@ -162,7 +167,8 @@ extension String {
 }
 
 extension TargetURI {
-    /// - Parameter what: the beginning of an error's message. The rest of it has no query: which of its values are secrets, an endpoint's author need not have said.
+    /// - Parameter what: the beginning of an error's message. The rest of it has no query: which of
+    ///   its values are secrets, an endpoint's author need not have said.
     fileprivate init(_ text: String, inMessages what: String) throws {
         do {
             self = try TargetURI(text)

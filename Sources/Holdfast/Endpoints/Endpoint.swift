@@ -22,8 +22,9 @@ public import HoldfastConfiguration
 ///
 /// Everything but ``path`` has a default.
 public protocol Endpoint: Sendable {
-    /// What the content decodes to. `Data` (the bytes), `String` (UTF-8) and ``NoContent`` are taken as they are; everything else
-    /// goes through the client's decoder. A call can name another type with `as:`.
+    /// What the content decodes to. `Data` (the bytes), `String` (UTF-8) and ``NoContent`` are
+    /// taken as they are; everything else goes through the client's decoder. A call can name
+    /// another type with `as:`.
     associatedtype Response: Decodable & Sendable = Data
     /// The type of ``path``: `String` or ``URLPath``.
     associatedtype EndpointPath: URLPathConvertible = String
@@ -32,9 +33,11 @@ public protocol Endpoint: Sendable {
 
     // MARK: The request
 
-    /// An absolute `http` or `https` URL; its path, if any, goes before ``path``. Empty: that of the client's environment.
+    /// An absolute `http` or `https` URL; its path, if any, goes before ``path``. Empty: that of
+    /// the client's environment.
     var baseURL: String { get }
-    /// The base URL in an environment, for endpoints that choose among several. ``baseURL``, or else the environment's.
+    /// The base URL in an environment, for endpoints that choose among several. ``baseURL``, or
+    /// else the environment's.
     ///
     /// - Parameter environment: the client's; `nil` where it has none.
     func baseURL(in environment: ServerEnvironment?) -> String
@@ -45,8 +48,9 @@ public protocol Endpoint: Sendable {
     /// var path: URLPath { "/users/\(name)" }
     /// ```
     ///
-    /// - Important: Data belongs into a ``URLPath``, which keeps each value within its segment. A `String` is
-    ///   sent as it is, but for characters that no URL has: a name of `a?admin=1` would become a query.
+    /// - Important: Data belongs into a ``URLPath``, which keeps each value within its segment. A
+    ///   `String` is sent as it is, but for characters that no URL has: a name of `a?admin=1` would
+    ///   become a query.
     ///
     /// In neither may a segment read as `.` or `..`: the call fails with code `invalidURL`.
     var path: EndpointPath { get }
@@ -56,24 +60,29 @@ public protocol Endpoint: Sendable {
     var task: HTTPTask { get }
     /// Fields of this request; they take the place of the client's default fields of the same name.
     ///
-    /// Names are `HTTPField.Name`s, or strings in a `[String: String]`, of which one that is no name makes
-    /// the call fail with code `encodingFailed`.
+    /// Names are `HTTPField.Name`s, or strings in a `[String: String]`, of which one that is no
+    /// name makes the call fail with code `encodingFailed`.
     var headers: EndpointHeaders { get }
-    /// Whose request this is, where it is not the client's ``RequestDefaults/principal``: what is stored for one principal is not seen by another.
+    /// Whose request this is, where it is not the client's ``RequestDefaults/principal``: what is
+    /// stored for one principal is not seen by another.
     var principal: String? { get }
     /// What of it is a secret beside the client's ``RequestDefaults/secrets``.
     var secrets: Secrets { get }
-    /// It changes something at the origin. Such a request is not answered from the store, not joined to another one under way, and not
-    /// sent again unless ``isIdempotent``. By the method and the task, unless told otherwise: safe methods change nothing (RFC 9110 §9.2.1), nor
-    /// do a GraphQL query and a POST whose answer is stored under its content (``storage``).
+    /// It changes something at the origin. Such a request is not answered from the store, not
+    /// joined to another one under way, and not sent again unless ``isIdempotent``. By the method
+    /// and the task, unless told otherwise: safe methods change nothing (RFC 9110 §9.2.1), nor do a
+    /// GraphQL query and a POST whose answer is stored under its content (``storage``).
     var isMutation: Bool { get }
-    /// Sending it twice comes to the same as sending it once, so that it may be sent again. What is no mutation is, unless told otherwise.
+    /// Sending it twice comes to the same as sending it once, so that it may be sent again. What is
+    /// no mutation is, unless told otherwise.
     var isIdempotent: Bool { get }
 
     // MARK: The store
 
-    /// Whether and how long the response is stored. By the response's own fields unless told otherwise; `CacheRequest.Storage.expiring`
-    /// also stores answers to POST, keyed by their content: not where that is read from files while it is sent. Answers to other methods that change something are never stored.
+    /// Whether and how long the response is stored. By the response's own fields unless told
+    /// otherwise; `CacheRequest.Storage.expiring` also stores answers to POST, keyed by their
+    /// content: not where that is read from files while it is sent. Answers to other methods that
+    /// change something are never stored.
     var storage: CacheRequest.Storage { get }
     /// What holds for this endpoint in place of the client's rules, setting by setting. None.
     var rule: RuleSettings? { get }
@@ -81,36 +90,47 @@ public protocol Endpoint: Sendable {
     /// the network. The client's unless told otherwise; where ``rule`` sets `stale.despite`, that
     /// counts.
     var offlineReads: OfflineReads? { get }
-    /// Names under which its stored responses can be made out of date together, beside the rules' and the origin's own: by a mutation (``StoreInvalidation/tag(_:)``), or by hand. None.
+    /// Names under which its stored responses can be made out of date together, beside the rules'
+    /// and the origin's own: by a mutation (``StoreInvalidation/tag(_:)``), or by hand. None.
     ///
     /// ```swift
     /// var tags: [String] { ["feed", "feed-\(userID)"] }
     /// ```
     ///
-    /// At most 32, of 1 to 256 octets each without control characters; beyond that the call fails with code `invalidRule`. They are in the store as they are: no secret belongs into them.
+    /// At most 32, of 1 to 256 bytes each without control characters; beyond that the call fails
+    /// with code `invalidRule`. They are in the store as they are: no secret belongs into them.
     var tags: [String] { get }
-    /// How a single value is had where the call names no strategy. ``SingleValueStrategy/standard`` unless told otherwise.
+    /// How a single value is had where the call names no strategy. ``SingleValueStrategy/standard``
+    /// unless told otherwise.
     var strategy: SingleValueStrategy { get }
-    /// What a success of this endpoint makes out of date. It counts before the caller sees the answer. None unless told otherwise.
+    /// What a success of this endpoint makes out of date. It counts before the caller sees the
+    /// answer. None unless told otherwise.
     var invalidates: [StoreInvalidation] { get }
-    /// Whether a success also makes out of date what is stored for the very URL that it was sent to, where it is sent by an unsafe method. RFC 9111 §4.4
+    /// Whether a success also makes out of date what is stored for the very URL that it was sent
+    /// to, where it is sent by an unsafe method. RFC 9111 §4.4
     ///
-    /// True of mutations unless told otherwise. Where an API has one URL for everything, as GraphQL has, that is everything that is stored of it; with `false` only what ``invalidates`` names is.
+    /// True of mutations unless told otherwise. Where an API has one URL for everything, as GraphQL
+    /// has, that is everything that is stored of it; with `false` only what ``invalidates`` names
+    /// is.
     var invalidatesTarget: Bool { get }
 
     // MARK: The response
 
     /// Which statuses are a success. 200 to 299 unless told otherwise.
     var acceptedStatuses: AcceptedStatuses { get }
-    /// Where in the content the value stands; below the envelope's model where there is an envelope. The top level.
+    /// Where in the content the value stands; below the envelope's model where there is an
+    /// envelope. The top level.
     var valuePath: ValuePath { get }
-    /// How the content is wrapped, where it is not as the client's ``CachingClient/Configuration/envelope`` says.
+    /// How the content is wrapped, where it is not as the client's
+    /// ``CachingClient/Configuration/envelope`` says.
     var envelope: EnvelopeChoice { get }
     /// What no content means. An error unless told otherwise.
     var emptyContent: EmptyContent { get }
-    /// Bytes of content that are accepted, after decompression; the client's limit unless told otherwise.
+    /// Bytes of content that are accepted, after decompression; the client's limit unless told
+    /// otherwise.
     var maximumBodyBytes: Int? { get }
-    /// How long the whole call may take; no limit but those of the client's transport and engine unless told otherwise.
+    /// How long the whole call may take; no limit but those of the client's transport and engine
+    /// unless told otherwise.
     var timeout: Duration? { get }
     /// When the request is sent again; as the client says unless told otherwise.
     var retry: RetryPolicy? { get }
@@ -135,7 +155,8 @@ extension Endpoint {
     public func baseURL(in environment: ServerEnvironment?) -> String {
         baseURL.isEmpty ? environment?.baseURL ?? "" : baseURL
     }
-    /// POST where the task has content, otherwise GET. A ``task`` that asks for the method needs one that is given.
+    /// POST where the task has content, otherwise GET. A ``task`` that asks for the method needs
+    /// one that is given.
     public var method: HTTPRequest.Method { task.impliedMethod }
     /// No parameters, no content.
     public var task: HTTPTask { .plain }
@@ -147,7 +168,8 @@ extension Endpoint {
     public var secrets: Secrets { Secrets() }
     /// By method and task.
     public var isMutation: Bool {
-        // An operation is what its document says, however it is sent and whatever is to become of its answer.
+        // An operation is what its document says, however it is sent and whatever is to become of
+        // its answer.
         if case .graphQL(let operation) = task { return operation.kind != .query }
         if case .expiring = storage, method == .post, task.isKeyed { return false }
         return !method.isSafe

@@ -8,11 +8,13 @@ public import HTTPTypes
 
 /// What a request carries besides its path and fields, and what becomes of the answer.
 ///
-/// Encoders are chosen here, per task. They set `Content-Type` where neither endpoint nor client does. The client's default parameters are in the query, whatever the task.
+/// Encoders are chosen here, per task. They set `Content-Type` where neither endpoint nor client
+/// does. The client's default parameters are in the query, whatever the task.
 public enum HTTPTask: Sendable {
     /// Nothing.
     case plain
-    /// Parameters in the query, in the content, or both; and fields that only they need. With neither it is ``plain``.
+    /// Parameters in the query, in the content, or both; and fields that only they need. With
+    /// neither it is ``plain``.
     case parameters(
         url: Parameters = [:],
         body: Parameters? = nil,
@@ -20,7 +22,8 @@ public enum HTTPTask: Sendable {
         bodyEncoder: any ParameterEncoder = JSONParameterEncoder(),
         headers: HTTPFields = [:]
     )
-    /// Parameters as `name=value&…`, in the query or as a form. A form without parameters is an error (`parametersMissing`).
+    /// Parameters as `name=value&…`, in the query or as a form. A form without parameters is an
+    /// error (`parametersMissing`).
     case urlEncoded(
         Parameters,
         encoder: URLParameterEncoder = URLParameterEncoder(),
@@ -30,11 +33,13 @@ public enum HTTPTask: Sendable {
     case encodable(any Encodable & Sendable, encoder: any ContentEncoder = JSONContentEncoder())
     /// Bytes as they are.
     case data(Data, contentType: String)
-    /// A file as content, read from disk while it is sent, whatever its size. Without a media type the one of its extension.
+    /// A file as content, read from disk while it is sent, whatever its size. Without a media type
+    /// the one of its extension.
     case file(String, contentType: String? = nil, parameters: Parameters = [:])
     /// Fields and files as `multipart/form-data`; parameters in the query.
     case multipart(Multipart, parameters: Parameters = [:])
-    /// The answer's content goes to a file, by ``CachingClient/download(_:to:onProgress:)``; whatever else makes a value of it leaves files alone. Parameters in the query.
+    /// The answer's content goes to a file, by ``CachingClient/download(_:to:onProgress:)``;
+    /// whatever else makes a value of it leaves files alone. Parameters in the query.
     case download(DownloadDestination, parameters: Parameters = [:])
     /// A GraphQL operation.
     case graphQL(GraphQLOperation)
@@ -80,7 +85,8 @@ extension HTTPTask {
         }
     }
 
-    /// Whether a key can name its content: what is read from files while it is sent is part of none.
+    /// Whether a key can name its content: what is read from files while it is sent is part of
+    /// none.
     var isKeyed: Bool {
         switch self {
         case .file: false
@@ -90,7 +96,8 @@ extension HTTPTask {
         }
     }
 
-    /// The method of an endpoint that names none: POST where there is content (RFC 9110 §9.3.1 gives that of a GET no meaning), otherwise GET.
+    /// The method of an endpoint that names none: POST where there is content (RFC 9110 §9.3.1
+    /// gives that of a GET no meaning), otherwise GET.
     var impliedMethod: HTTPRequest.Method {
         switch self {
         case .plain, .download: .get

@@ -3,7 +3,8 @@ import Synchronization
 
 /// Endpoints' own rules, checked once and not for every request.
 final class RuleOverrides: Sendable {
-    /// Rules are written in endpoints, so there are few; of more than these, the further ones are checked each time.
+    /// Rules are written in endpoints, so there are few; of more than these, the further ones are
+    /// checked each time.
     private static let limit = 256
 
     private let known = Mutex<[RuleSettings: RuleOverride]>([:])

@@ -6,7 +6,8 @@ public import HTTPTypes
     public import Foundation
 #endif
 
-/// What an endpoint answers in tests and previews: `HoldfastTesting`'s scripted transport takes it from the endpoint.
+/// What an endpoint answers in tests and previews: `HoldfastTesting`'s scripted transport takes it
+/// from the endpoint.
 public struct SampleResponse: Sendable, Hashable {
     /// 200 unless told otherwise.
     public var status: HTTPResponse.Status

@@ -2,8 +2,9 @@ public import HTTPTypes
 
 /// What of a request is a secret: an API key in the query, a token in a field.
 ///
-/// Secrets are sent. In logs, errors and the store their values do not occur; like credentials they tell whose stored responses a request may see.
-/// Fields such as `Authorization`, `Cookie` and `X-Api-Key` are secrets without being named here.
+/// Secrets are sent. In logs, errors and the store their values do not occur; like credentials they
+/// tell whose stored responses a request may see. Fields such as `Authorization`, `Cookie` and
+/// `X-Api-Key` are secrets without being named here.
 public struct Secrets: Sendable, Hashable {
     /// Names of parameters in the query. Case counts.
     public var parameters: Set<String>

@@ -6,13 +6,15 @@
 /// }
 /// ```
 ///
-/// A client has one (``CachingClient/Configuration/environment``); endpoints without a base URL of their own take its.
+/// A client has one (``CachingClient/Configuration/environment``); endpoints without a base URL of
+/// their own take its.
 public struct ServerEnvironment: Sendable, Hashable {
     /// Its name, for logs and comparisons.
     public var name: String
     /// An absolute `http` or `https` URL; its path, if any, goes before an endpoint's.
     public var baseURL: String
-    /// Base URLs of further services by name (`images`, say), for endpoints that pick one in ``Endpoint/baseURL(in:)``.
+    /// Base URLs of further services by name (`images`, say), for endpoints that pick one in
+    /// ``Endpoint/baseURL(in:)``.
     public var services: [String: String]
 
     /// An environment.

@@ -17,7 +17,8 @@ public struct GraphQLError: Sendable, Hashable, Decodable {
     /// What the server adds; the shape is its own.
     public var extensions: Parameters
 
-    /// `extensions.code`, by which most servers tell errors apart: `UNAUTHENTICATED`, `PERSISTED_QUERY_NOT_FOUND`.
+    /// `extensions.code`, by which most servers tell errors apart: `UNAUTHENTICATED`,
+    /// `PERSISTED_QUERY_NOT_FOUND`.
     public var code: String? {
         if case .string(let code)? = extensions["code"] { code } else { nil }
     }
@@ -34,7 +35,8 @@ public struct GraphQLError: Sendable, Hashable, Decodable {
         case message, path, locations, extensions
     }
 
-    /// Takes what is there, in whatever shape: an error that is not written as it should be is an error all the same.
+    /// Takes what is there, in whatever shape: an error that is not written as it should be is an
+    /// error all the same.
     public init(from decoder: any Decoder) throws {
         guard let container = try? decoder.container(keyedBy: CodingKeys.self) else {
             self.init(message: (try? decoder.singleValueContainer().decode(String.self)) ?? "")

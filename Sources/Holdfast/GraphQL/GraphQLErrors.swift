@@ -6,16 +6,19 @@
 
 /// What a GraphQL server found wrong, with what data there is all the same. GraphQL §7.1
 ///
-/// It is the `cause` of a ``HoldfastError`` with code `graphQL`, whose ``HoldfastError/graphQLErrors`` it is.
+/// It is the `cause` of a ``HoldfastError`` with code `graphQL`, whose
+/// ``HoldfastError/graphQLErrors`` it is.
 public struct GraphQLErrors: Error, Sendable, Hashable, CustomStringConvertible {
     /// As the server lists them.
     public var errors: [GraphQLError]
     /// The whole answer.
     public var content: Data
-    /// Whether `data` stands in it and is not `null`: some fields are there, those with an error in their path are not.
+    /// Whether `data` stands in it and is not `null`: some fields are there, those with an error in
+    /// their path are not.
     public var hasData: Bool
 
-    /// The server does not know a persisted query by its hash, or none at all: send ``GraphQLOperation/registering``.
+    /// The server does not know a persisted query by its hash, or none at all: send
+    /// ``GraphQLOperation/registering``.
     public var isPersistedQueryUnknown: Bool {
         errors.contains {
             ["PersistedQueryNotFound", "PersistedQueryNotSupported"].contains($0.message)
@@ -23,7 +26,8 @@ public struct GraphQLErrors: Error, Sendable, Hashable, CustomStringConvertible 
         }
     }
 
-    /// How many, and the first one's code and path. Messages are the server's own words, and may repeat values; see ``errors``.
+    /// How many, and the first one's code and path. Messages are the server's own words, and may
+    /// repeat values; see ``errors``.
     public var description: String {
         let first = errors.first.map {
             "\($0.code.map { " '\($0)'" } ?? "")\($0.path.map { " at '\($0.text)'" } ?? "")"
@@ -35,16 +39,19 @@ public struct GraphQLErrors: Error, Sendable, Hashable, CustomStringConvertible 
     /// The part of the answer that is there.
     ///
     /// - Returns: `nil` where `data` is `null` or missing.
-    /// - Throws: the decoder's error: fields with errors are `null`, so that a type needs optionals there.
+    /// - Throws: the decoder's error: fields with errors are `null`, so that a type needs optionals
+    ///   there.
     public func data<Value: Decodable>(as type: Value.Type, decoder: JSONDecoder = JSONDecoder()) throws -> Value? {
         try decoder.decode(TypedContent<Value>.self, from: content).data
     }
 
     /// Passes an answer that is whole: it has `data` and no `errors`.
     ///
-    /// It is run before an answer is stored, so that errors, and data with holes, take no good data's place.
+    /// It is run before an answer is stored, so that errors, and data with holes, take no good
+    /// data's place.
     ///
-    /// - Throws: ``HoldfastError`` with code `graphQL` where there are errors, whatever the status was; `dataFormat` where the content is no GraphQL answer.
+    /// - Throws: ``HoldfastError`` with code `graphQL` where there are errors, whatever the status
+    ///   was; `dataFormat` where the content is no GraphQL answer.
     public static func check(_ content: Data) throws {
         let answer: Answer
         do {

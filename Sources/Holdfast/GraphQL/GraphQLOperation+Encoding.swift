@@ -9,7 +9,8 @@ import HTTPTypes
 extension GraphQLOperation {
     /// `application/json`
     static let contentType = "application/json"
-    /// What is accepted where nobody says: the media type of GraphQL, and the one of servers that are older. GraphQL over HTTP §5
+    /// What is accepted where nobody says: the media type of GraphQL, and the one of servers that
+    /// are older. GraphQL over HTTP §5
     static let acceptedTypes = "application/graphql-response+json, application/json;q=0.9"
 
     /// Whether an answer may be stored and an answer that is stored may be used.
@@ -28,7 +29,8 @@ extension GraphQLOperation {
 
     /// The operation in the query of a GET. GraphQL over HTTP §6.2
     ///
-    /// - Throws: ``HoldfastError`` with code `encodingFailed`: it is no query; safe methods run no other. GraphQL over HTTP §6.2.1
+    /// - Throws: ``HoldfastError`` with code `encodingFailed`: it is no query; safe methods run no
+    ///   other. GraphQL over HTTP §6.2.1
     func parameters() throws -> Parameters {
         try check()
         guard kind == .query else {

@@ -2,11 +2,12 @@ import HTTPCache
 import NIOCore
 import Synchronization
 
-/// Counts content while it passes, and tells once how it ended: also when nobody reads it to its end.
+/// Counts content while it passes, and tells once how it ended: also when nobody reads it to its
+/// end.
 final class ContentWatch: Sendable {
     private struct State {
         var beginning: [UInt8] = []
-        var octets: Int64 = 0
+        var bytes: Int64 = 0
         var hasEnded = false
     }
 
@@ -16,7 +17,7 @@ final class ContentWatch: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - limit: octets that are kept for those who are told.
+    ///   - limit: bytes that are kept for those who are told.
     ///   - elapsed: the time since the request was sent.
     init(
         limit: Int,
@@ -52,7 +53,7 @@ final class ContentWatch: Sendable {
 
     private func count(_ chunk: ByteBuffer) {
         state.withLock { state in
-            state.octets += Int64(chunk.readableBytes)
+            state.bytes += Int64(chunk.readableBytes)
             let room = limit - state.beginning.count
             if room > 0 { state.beginning += chunk.readableBytesView.prefix(room) }
         }
@@ -64,7 +65,7 @@ final class ContentWatch: Sendable {
             state.hasEnded = true
             return ReceivedContent(
                 beginning: state.beginning,
-                octets: state.octets,
+                bytes: state.bytes,
                 ending: ending,
                 duration: elapsed()
             )

@@ -11,8 +11,9 @@ import NIOCore
 
 /// A request as a line for a POSIX shell that sends it again, with its secrets replaced.
 ///
-/// Everything that came from outside stands in single quotes, so that the shell takes it as it is. Content with control characters, or that is no UTF-8, goes through
-/// `base64 -d`; content that is not shown is a file named `content`, to be put there by whoever sends it.
+/// Everything that came from outside stands in single quotes, so that the shell takes it as it is.
+/// Content with control characters, or that is no UTF-8, goes through `base64 -d`; content that is
+/// not shown is a file named `content`, to be put there by whoever sends it.
 struct CurlCommand: Sendable, CustomStringConvertible {
     let description: String
 
@@ -23,7 +24,8 @@ struct CurlCommand: Sendable, CustomStringConvertible {
         // With '-X HEAD' curl would wait for content.
         words += isHead ? ["--head"] : ["-X", Self.quoted(head.method.rawValue)]
         let target = redaction.target(of: head)
-        // curl expands brackets and braces, and resolves dot segments, of what it is given as a URL.
+        // curl expands brackets and braces, and resolves dot segments, of what it is given as a
+        // URL.
         if target.contains(where: { "[]{}".contains($0) }) { words.append("--globoff") }
         if head.path?.contains("/.") == true { words.append("--path-as-is") }
         words.append(Self.quoted(target, always: true))
@@ -48,8 +50,8 @@ struct CurlCommand: Sendable, CustomStringConvertible {
         case .text(let text):
             source = Self.decoding(Array(text.utf8))
             words += ["--data-binary", "@-"]
-        case .octets(let octets):
-            source = Self.decoding(octets)
+        case .bytes(let bytes):
+            source = Self.decoding(bytes)
             words += ["--data-binary", "@-"]
         case .beginning, .leftOut: words += ["--data-binary", "@content"]
         }
@@ -59,8 +61,8 @@ struct CurlCommand: Sendable, CustomStringConvertible {
     /// What curl makes itself of URL and content.
     private static let ownFields: Set<HTTPField.Name> = [.contentLength, .transferEncoding]
 
-    private static func decoding(_ octets: [UInt8]) -> String {
-        "printf %s '\(Data(octets).base64EncodedString())' | base64 -d | "
+    private static func decoding(_ bytes: [UInt8]) -> String {
+        "printf %s '\(Data(bytes).base64EncodedString())' | base64 -d | "
     }
 
     /// One word to a shell, whatever is in it.

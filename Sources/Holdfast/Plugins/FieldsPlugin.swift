@@ -10,7 +10,8 @@ public import HTTPTypes
 /// ]
 /// ```
 ///
-/// A field by which responses vary (`Vary`) tells stored responses apart; one that differs each time, such as a request id, should not be one of them.
+/// A field by which responses vary (`Vary`) tells stored responses apart; one that differs each
+/// time, such as a request id, should not be one of them.
 public struct FieldsPlugin: PreparingPlugin {
     /// What becomes of fields of the same name.
     public enum Placement: Sendable, Hashable {
@@ -30,15 +31,18 @@ public struct FieldsPlugin: PreparingPlugin {
     /// The same fields for each request.
     ///
     /// - Parameters:
-    ///   - placement: what becomes of fields of the same name. Those that are there stay, unless told otherwise.
-    ///   - secrets: those whose values are not for logs, errors and the store, and that tell whose stored responses a request may see. Fields such as `Authorization` need not be named.
+    ///   - placement: what becomes of fields of the same name. Those that are there stay, unless
+    ///     told otherwise.
+    ///   - secrets: those whose values are not for logs, errors and the store, and that tell whose
+    ///     stored responses a request may see. Fields such as `Authorization` need not be named.
     public init(_ fields: HTTPFields, _ placement: Placement = .whereMissing, secrets: Set<HTTPField.Name> = []) {
         self.init(placement, secrets: secrets) { _ in fields }
     }
 
     /// Fields made for each request.
     ///
-    /// - Parameter fields: called for each lookup and for each request to the network; quick. What it throws ends the call.
+    /// - Parameter fields: called for each lookup and for each request to the network; quick. What
+    ///   it throws ends the call.
     public init(
         _ placement: Placement = .whereMissing,
         secrets: Set<HTTPField.Name> = [],

@@ -10,10 +10,12 @@ import NIOCore
 /// let configuration = CachingClient.Configuration(plugins: [NetworkLogger(logger)])
 /// ```
 ///
-/// A request that the store answers is not sent and not logged. Method, target, status, duration and sizes are; fields and content
-/// only where ``Options`` say so. In all of it `REDACTED` stands for user information, for fields such as `Authorization` and `Cookie`, for parameters whose names tell of a secret,
-/// and for the ``Secrets`` of client, endpoint and plugins, also where the request's own come back in an answer.
-/// Content may hold what no name tells of, so it is best not shown in production.
+/// A request that the store answers is not sent and not logged. Method, target, status, duration
+/// and sizes are; fields and content only where ``Options`` say so. In all of it `REDACTED` stands
+/// for user information, for fields such as `Authorization` and `Cookie`, for parameters whose
+/// names tell of a secret, and for the ``Secrets`` of client, endpoint and plugins, also where the
+/// request's own come back in an answer. Content may hold what no name tells of, so it is best not
+/// shown in production.
 public struct NetworkLogger: ObservingPlugin {
     /// How requests and responses are written.
     public enum Form: Sendable, Hashable {
@@ -21,7 +23,8 @@ public struct NetworkLogger: ObservingPlugin {
         case metadata
         /// A readable line each.
         case text
-        /// Requests as `curl` commands that send them again, once the secrets are filled in; the rest as ``text``.
+        /// Requests as `curl` commands that send them again, once the secrets are filled in; the
+        /// rest as ``text``.
         case curl
     }
 
@@ -33,7 +36,8 @@ public struct NetworkLogger: ObservingPlugin {
         public var level: Logger.Level
         /// Whether fields are shown.
         public var showsFields: Bool
-        /// Octets of content that are shown of each request and response, before secrets are replaced. 0 shows none.
+        /// Bytes of content that are shown of each request and response, before secrets are
+        /// replaced. 0 shows none.
         ///
         /// JSON, forms and text are shown; forms in parts and compressed content are not.
         public var contentLimit: Int
@@ -70,7 +74,7 @@ public struct NetworkLogger: ObservingPlugin {
         let redaction = SecretRedaction(call.secrets)
         let content = request.shownContent(upTo: options.contentLimit, redaction)
         var facts = Facts(request, call, redaction)
-        facts.add("http.request.octets", request.octets.map { "\($0)" })
+        facts.add("http.request.body.size", request.bytes.map { "\($0)" })
         if options.showsFields { facts.add("http.request.fields", fields: redaction.fields(request.head.headerFields)) }
         facts.add("http.request.content", content?.line)
         switch options.form {
@@ -95,7 +99,7 @@ public struct NetworkLogger: ObservingPlugin {
         switch result {
         case .success(let response):
             facts.add("http.status", "\(response.status.code)")
-            facts.add("http.response.octets", response.headerFields[.contentLength])
+            facts.add("http.response.body.size", response.headerFields[.contentLength])
             if options.showsFields {
                 // An origin may send back what it was sent.
                 let secrets = redaction.values(in: request.head)
@@ -120,8 +124,8 @@ public struct NetworkLogger: ObservingPlugin {
         var facts = Facts(request, call, redaction)
         facts.add("http.duration.ms", content.duration.milliseconds)
         facts.add("http.status", "\(response.status.code)")
-        facts.add("http.response.octets", "\(content.octets)")
-        if options.contentLimit > 0, content.octets > 0 {
+        facts.add("http.response.body.size", "\(content.bytes)")
+        if options.contentLimit > 0, content.bytes > 0 {
             let shown = ShownContent(
                 content.beginning,
                 isWhole: content.isWhole,
@@ -179,8 +183,8 @@ private struct Facts {
 }
 
 extension SentRequest {
-    /// Octets of content, where that is known.
-    fileprivate var octets: Int64? {
+    /// Bytes of content, where that is known.
+    fileprivate var bytes: Int64? {
         switch body {
         case .buffer(let buffer): Int64(buffer.readableBytes)
         case .stream(let stream): stream.length

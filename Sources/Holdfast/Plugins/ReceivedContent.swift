@@ -4,16 +4,17 @@ public struct ReceivedContent: Sendable {
     public enum Ending: Sendable {
         /// All of it came.
         case complete
-        /// Whoever read it stopped: there was nothing more to be known of it, or the caller went away.
+        /// Whoever read it stopped: there was nothing more to be known of it, or the caller went
+        /// away.
         case givenUp
         /// It broke off.
         case brokenOff(any Error)
     }
 
-    /// Its first octets, as many as ``ObservingPlugin/contentLimit`` says, as they came.
+    /// Its first bytes, as many as ``ObservingPlugin/contentLimit`` says, as they came.
     public var beginning: [UInt8]
-    /// Octets that came.
-    public var octets: Int64
+    /// Bytes that came.
+    public var bytes: Int64
     /// See ``Ending``.
     public var ending: Ending
     /// From the sending of the request on.
@@ -21,6 +22,6 @@ public struct ReceivedContent: Sendable {
 
     /// Whether ``beginning`` is all of it.
     public var isWhole: Bool {
-        if case .complete = ending { Int64(beginning.count) == octets } else { false }
+        if case .complete = ending { Int64(beginning.count) == bytes } else { false }
     }
 }

@@ -1,15 +1,16 @@
 import HTTPCacheSemantics
 
 extension SecretRedaction {
-    /// JSON with the values of secret names replaced, whole objects and arrays included; everything else stays as it came.
+    /// JSON with the values of secret names replaced, whole objects and arrays included; everything
+    /// else stays as it came.
     ///
     /// It may break off anywhere, or be no JSON at all.
-    func json(_ octets: [UInt8]) -> [UInt8] {
-        var scanner = JSONScanner(rest: octets[...])
+    func json(_ bytes: [UInt8]) -> [UInt8] {
+        var scanner = JSONScanner(rest: bytes[...])
         var result: [UInt8] = []
-        while let octet = scanner.rest.first {
-            guard octet == UInt8(ascii: "\"") else {
-                result.append(octet)
+        while let byte = scanner.rest.first {
+            guard byte == UInt8(ascii: "\"") else {
+                result.append(byte)
                 scanner.rest = scanner.rest.dropFirst()
                 continue
             }
@@ -52,8 +53,8 @@ private struct JSONScanner {
 
     mutating func skipValue() {
         var depth = 0
-        while let octet = rest.first {
-            switch octet {
+        while let byte = rest.first {
+            switch byte {
             case UInt8(ascii: "\""):
                 _ = string()
                 if depth == 0 { return }
@@ -78,22 +79,22 @@ private struct JSONScanner {
     static func unescaped(_ string: ArraySlice<UInt8>) -> [UInt8] {
         var rest = string.dropFirst()
         if rest.last == UInt8(ascii: "\"") { rest = rest.dropLast() }
-        var octets: [UInt8] = []
-        while let octet = rest.popFirst() {
-            guard octet == UInt8(ascii: "\\"), let escaped = rest.popFirst() else {
-                octets.append(octet)
+        var bytes: [UInt8] = []
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "\\"), let escaped = rest.popFirst() else {
+                bytes.append(byte)
                 continue
             }
             if escaped == UInt8(ascii: "u"), rest.count >= 4,
                 let value = UInt32(String(decoding: rest.prefix(4), as: UTF8.self), radix: 16),
                 let scalar = Unicode.Scalar(value)
             {
-                octets += String(Character(scalar)).utf8
+                bytes += String(Character(scalar)).utf8
                 rest = rest.dropFirst(4)
             } else {
-                octets.append(escaped)
+                bytes.append(escaped)
             }
         }
-        return octets
+        return bytes
     }
 }

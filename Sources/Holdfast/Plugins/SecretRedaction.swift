@@ -1,11 +1,11 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// Shows requests and responses to people without what is a secret in them: what ``Redaction`` knows by its name, and what a
-/// client's and an endpoint's ``Secrets`` name.
+/// Shows requests and responses to people without what is a secret in them: what ``Redaction``
+/// knows by its name, and what a client's and an endpoint's ``Secrets`` name.
 ///
-/// It hides rather too much than too little: names are compared without regard to case and to how they are percent-encoded, and each part of a
-/// nested name (`auth[token]`) counts.
+/// It hides rather too much than too little: names are compared without regard to case and to how
+/// they are percent-encoded, and each part of a nested name (`auth[token]`) counts.
 struct SecretRedaction: Sendable {
     private let parameterNames: Set<String>
     private let fieldNames: Set<HTTPField.Name>
@@ -22,7 +22,8 @@ struct SecretRedaction: Sendable {
         return text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"?#@".utf8.contains($0) } ? text : uri(text)
     }
 
-    /// A URI, or what may be one: without user information, values of secret parameters and control characters.
+    /// A URI, or what may be one: without user information, values of secret parameters and control
+    /// characters.
     func uri(_ text: String) -> String {
         Redaction.uriText(parameters(in: text))
     }
@@ -39,7 +40,8 @@ struct SecretRedaction: Sendable {
         )
     }
 
-    /// Any text in which `name=value` may stand: a query, a form, a URI; values of secret names replaced.
+    /// Any text in which `name=value` may stand: a query, a form, a URI; values of secret names
+    /// replaced.
     func parameters(in text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "=")) else { return text }
         var result: [UInt8] = []
@@ -77,7 +79,8 @@ struct SecretRedaction: Sendable {
         return Redaction.query("\(plain)=x") != "\(plain)=x"
     }
 
-    /// The secrets that a request carries, as they stand in it and decoded: so that they are found where no name tells of them.
+    /// The secrets that a request carries, as they stand in it and decoded: so that they are found
+    /// where no name tells of them.
     ///
     /// Short ones are left out; they would be found everywhere.
     func values(in head: HTTPRequest) -> [[UInt8]] {
@@ -106,18 +109,18 @@ extension [UInt8] {
 }
 
 extension Collection<UInt8> {
-    /// With `%` and two digits as the octet that they stand for.
+    /// With `%` and two digits as the byte that they stand for.
     fileprivate var percentDecoded: [UInt8] {
         var result: [UInt8] = []
         var rest = Array(self)[...]
-        while let octet = rest.popFirst() {
-            if octet == UInt8(ascii: "%"), rest.count >= 2,
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), rest.count >= 2,
                 let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
             {
                 result.append(value)
                 rest = rest.dropFirst(2)
             } else {
-                result.append(octet)
+                result.append(byte)
             }
         }
         return result

@@ -1,37 +1,39 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// Content as a log shows it: with a limit, and without secrets as far as names and the request's own secrets tell of them.
+/// Content as a log shows it: with a limit, and without secrets as far as names and the request's
+/// own secrets tell of them.
 enum ShownContent: Sendable, Hashable {
     /// Readable, whole.
     case text(String)
     /// Readable, the beginning of it.
     case beginning(String)
     /// Not readable; whole.
-    case octets([UInt8])
+    case bytes([UInt8])
     /// Not shown: too long, of a kind whose secrets cannot be told, or not asked for.
     case leftOut
 
     /// - Parameters:
-    ///   - octets: the content, or its beginning.
+    ///   - bytes: the content, or its beginning.
     ///   - isWhole: whether that is all of it.
     ///   - fields: those of the message that it is the content of.
     ///   - secrets: values that are not shown wherever they stand.
     init(
-        _ octets: [UInt8],
+        _ bytes: [UInt8],
         isWhole: Bool,
         fields: HTTPFields,
         redaction: SecretRedaction,
         secrets: [[UInt8]]
     ) {
         let type = (fields[.contentType] ?? "").prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }
-        // Forms in parts have secrets under names that are not looked for; what is compressed cannot be looked into.
+        // Forms in parts have secrets under names that are not looked for; what is compressed
+        // cannot be looked into.
         let isOpaque = type.hasPrefix("multipart/") || fields[.contentEncoding].map { $0 != "identity" } ?? false
         if isOpaque {
             self = .leftOut
             return
         }
-        var shown = octets
+        var shown = bytes
         if type.hasSuffix("json") {
             shown = redaction.json(shown)
         } else if type == "application/x-www-form-urlencoded" || type.hasPrefix("text/") {
@@ -41,14 +43,15 @@ enum ShownContent: Sendable, Hashable {
         }
         shown = shown.hiding(secrets)
         if !isWhole {
-            // A secret may be cut in two by the limit: what could be the beginning of one at the end goes.
+            // A secret may be cut in two by the limit: what could be the beginning of one at the
+            // end goes.
             shown = shown.droppingBeginnings(of: secrets)
         }
         let text = String(validating: shown, as: UTF8.self)
         switch (text, isWhole) {
         case (let text?, true): self = .text(text)
         case (let text?, false): self = .beginning(text)
-        case (nil, true): self = .octets(shown)
+        case (nil, true): self = .bytes(shown)
         case (nil, false):
             // The limit may have fallen within a character.
             let readable = (1...3).lazy.compactMap { String(validating: shown.dropLast($0), as: UTF8.self) }.first
@@ -61,14 +64,15 @@ enum ShownContent: Sendable, Hashable {
         switch self {
         case .text(let text): text.withoutControls
         case .beginning(let text): text.withoutControls + "…"
-        case .octets(let octets): "<\(octets.count) octets>"
+        case .bytes(let bytes): "<\(bytes.count) bytes>"
         case .leftOut: nil
         }
     }
 }
 
 extension String {
-    /// On one line: control characters as escapes, so that content cannot pass for lines of the log, or speak to a terminal.
+    /// On one line: control characters as escapes, so that content cannot pass for lines of the
+    /// log, or speak to a terminal.
     var withoutControls: String {
         var result = ""
         for scalar in unicodeScalars {

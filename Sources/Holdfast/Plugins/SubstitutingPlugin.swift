@@ -15,9 +15,10 @@ import HTTPCacheSemantics
 ///   unreachable origin without a plugin being asked. Each failed call asks once; each of thirty
 ///   callers who share a fetch is a call.
 /// * **For what**: every failure for which no whole response came (`originUnreachable`, `timeout`,
-///   `overloaded`, `offlineMiss`, `staleForbidden`, `truncated`, a missing token, …). A response that
-///   came is a ``ProcessingPlugin``'s: a refused status, content that does not decode. A request that
-///   could not be made (`urlMissing`, say), a closed client and a cancellation are nobody's.
+///   `overloaded`, `offlineMiss`, `staleForbidden`, `truncated`, a missing token, …). A response
+///   that came is a ``ProcessingPlugin``'s: a refused status, content that does not decode. A
+///   request that could not be made (`urlMissing`, say), a closed client and a cancellation are
+///   nobody's.
 /// * **As what**: the content is read as a response is. The other plugins process it; validations,
 ///   envelope and decoding count. It is never stored, and it invalidates nothing.
 /// * **Marked**: the emission's source is `substitute`, its outcome has the detail

@@ -6,9 +6,10 @@ extension ByteBuffer {
     ///
     /// - Parameters:
     ///   - fields: the response's. Without `Content-Encoding` nothing is copied.
-    ///   - limit: octets that are made at most, by each of the codings.
+    ///   - limit: bytes that are made at most, by each of the codings.
     ///   - target: what was asked for, for messages.
-    /// - Throws: ``HoldfastError`` with code `bodyTooLarge`, or `decodingFailed`: a coding that is not known, content that ends too early or is damaged.
+    /// - Throws: ``HoldfastError`` with code `bodyTooLarge`, or `decodingFailed`: a coding that is
+    ///   not known, content that ends too early or is damaged.
     func decoded(codings fields: HTTPFields, upTo limit: Int, of target: MessageTarget) throws -> ByteBuffer {
         guard fields.contains(.contentEncoding), readableBytes > 0 else { return self }
         var content = self

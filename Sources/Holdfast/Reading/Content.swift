@@ -14,8 +14,8 @@ import HTTPTypes
 /// let title = try content.value(at: "moments[0].title", as: String?.self)
 /// ```
 ///
-/// A path starts where the endpoint's value stands: at the envelope's model where there is an envelope, at the endpoint's ``Endpoint/valuePath``
-/// below it, else at the top level.
+/// A path starts where the endpoint's value stands: at the envelope's model where there is an
+/// envelope, at the endpoint's ``Endpoint/valuePath`` below it, else at the top level.
 public struct Content: Sendable {
     /// The bytes.
     public let data: Data
@@ -52,7 +52,8 @@ public struct Content: Sendable {
     /// The value at a path.
     ///
     /// What is missing or null is `nil` for an optional, and an error for other types.
-    /// - Throws: ``HoldfastError`` with code `envelope`, `noData` or `decodingFailed`, which names the place in ``HoldfastError/codingPath``.
+    /// - Throws: ``HoldfastError`` with code `envelope`, `noData` or `decodingFailed`, which names
+    ///   the place in ``HoldfastError/codingPath``.
     public func value<Value: Decodable>(
         at path: ValuePath = ValuePath(),
         as type: Value.Type = Value.self

@@ -4,7 +4,8 @@ import HTTPTypes
 enum ContentCoding: Sendable, Hashable {
     /// RFC 1952; `x-gzip` is the same.
     case gzip
-    /// RFC 1950. Some servers send it without the zlib format around it, as a bare stream of RFC 1951.
+    /// RFC 1950. Some servers send it without the zlib format around it, as a bare stream of RFC
+    /// 1951.
     case deflate
 
     /// Codings one upon another at most: each may make its input a thousand times larger.
@@ -13,9 +14,11 @@ enum ContentCoding: Sendable, Hashable {
     /// What is asked for where an endpoint does not say.
     static let accepted = "gzip, deflate"
 
-    /// The codings of `Content-Encoding`, in the order in which they were applied; `identity` is none.
+    /// The codings of `Content-Encoding`, in the order in which they were applied; `identity` is
+    /// none.
     ///
-    /// - Throws: ``HoldfastError`` with code `decodingFailed`, for a coding that is not known, or too many of them.
+    /// - Throws: ``HoldfastError`` with code `decodingFailed`, for a coding that is not known, or
+    ///   too many of them.
     static func list(_ fields: HTTPFields, of target: MessageTarget) throws -> [ContentCoding] {
         var codings: [ContentCoding] = []
         for member in fields[values: .contentEncoding].joined(separator: ",").split(separator: ",") {

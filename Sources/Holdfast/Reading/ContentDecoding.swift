@@ -6,7 +6,8 @@ import HTTPTypes
     import Foundation
 #endif
 
-/// Makes a value of the content of a response: everything that a client, an endpoint and a call say about it.
+/// Makes a value of the content of a response: everything that a client, an endpoint and a call say
+/// about it.
 struct ContentDecoding: Sendable {
     var decoder: any ResponseDecoder
     var envelope: Envelope?
@@ -16,9 +17,11 @@ struct ContentDecoding: Sendable {
 
     /// The value.
     ///
-    /// `Data` and ``Content`` are the content itself, and so is `String` where neither envelope nor path is given. ``EnvelopeResult``, ``Enveloped`` and other
-    /// ``EnvelopedContent`` say themselves whether the request failed; for other types a failed envelope is an error.
-    /// - Throws: ``HoldfastError`` with code `envelope`, `noData`, `decodingFailed` or `dataFormat`; it keeps the bytes.
+    /// `Data` and ``Content`` are the content itself, and so is `String` where neither envelope nor
+    /// path is given. ``EnvelopeResult``, ``Enveloped`` and other ``EnvelopedContent`` say
+    /// themselves whether the request failed; for other types a failed envelope is an error.
+    /// - Throws: ``HoldfastError`` with code `envelope`, `noData`, `decodingFailed` or
+    ///   `dataFormat`; it keeps the bytes.
     func decode<Value: Decodable>(
         _ type: Value.Type,
         from data: Data,
@@ -51,7 +54,8 @@ struct ContentDecoding: Sendable {
         }
     }
 
-    /// Whether the envelope, where there is one, says success. Content that is no envelope where one is expected is an error too; no content is none.
+    /// Whether the envelope, where there is one, says success. Content that is no envelope where
+    /// one is expected is an error too; no content is none.
     ///
     /// - Throws: ``HoldfastError`` with code `envelope` or `decodingFailed`.
     func checkEnvelope(_ data: Data, status: HTTPResponse.Status, target: MessageTarget) throws {
@@ -68,7 +72,9 @@ struct ContentDecoding: Sendable {
         guard result.isSuccess else { throw HoldfastError(failed: result, in: answer) }
     }
 
-    /// Refuses content that is an envelope and says failure. Content of which nobody knows whether it comes in an envelope, bytes as they are, passes where it has no status: it may be an image.
+    /// Refuses content that is an envelope and says failure. Content of which nobody knows whether
+    /// it comes in an envelope, bytes as they are, passes where it has no status: it may be an
+    /// image.
     ///
     /// - Throws: ``HoldfastError`` with code `envelope`.
     func refuseFailure(_ data: Data, status: HTTPResponse.Status, target: MessageTarget) throws {

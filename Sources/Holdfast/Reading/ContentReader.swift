@@ -8,7 +8,8 @@ import NIOCore
     import Foundation
 #endif
 
-/// The content of one response, for the steps that make a value of it. It belongs to one reading of it.
+/// The content of one response, for the steps that make a value of it. It belongs to one reading of
+/// it.
 final class ContentReader {
     let head: HTTPResponse
     /// As it came.
@@ -30,7 +31,7 @@ final class ContentReader {
 
     var target: MessageTarget { reading.target }
     /// The content for errors: as it came, or decompressed where it has been.
-    var octets: [UInt8] { processed.map { Array($0.data) } ?? Array(bytes.readableBytesView) }
+    var bytesForErrors: [UInt8] { processed.map { Array($0.data) } ?? Array(bytes.readableBytesView) }
 
     /// The content decoded; what was decoded before is not decoded again.
     func value<Value: Decodable & Sendable>(_ type: Value.Type) throws -> Value {
@@ -38,7 +39,7 @@ final class ContentReader {
         if let value = kept.value(type, madeBy: identity) { return value }
         let content = try content()
         let value = try content.decode(type)
-        kept.keep(value, octets: MemoryLayout<Value>.size + 2 * content.data.count, madeBy: identity)
+        kept.keep(value, bytes: MemoryLayout<Value>.size + 2 * content.data.count, madeBy: identity)
         return value
     }
 
@@ -104,7 +105,7 @@ final class ContentReader {
                 code: error is DecodingError ? .decodingFailed : .dataFormat,
                 message: "\(what) refused the content of '\(target)': \(type(of: error)).",
                 status: head.status,
-                body: octets,
+                body: bytesForErrors,
                 cause: error
             )
         }

@@ -2,7 +2,8 @@ import HTTPCache
 import HTTPTypes
 import NIOCore
 
-/// How the content of one call's responses is read: which statuses are a success, what looks at it, and how it becomes a value.
+/// How the content of one call's responses is read: which statuses are a success, what looks at it,
+/// and how it becomes a value.
 ///
 /// A class, because it is handed on many times and holds much.
 final class ContentReading: Sendable {
@@ -12,7 +13,8 @@ final class ContentReading: Sendable {
     let checks: [@Sendable (ResponseContent) throws -> Void]
     let processors: [any ProcessingPlugin]
     let info: CallInfo
-    /// Whose decoding it is: what it made of a stored response is kept for the same decoding alone. `nil`: it is not kept.
+    /// Whose decoding it is: what it made of a stored response is kept for the same decoding alone.
+    /// `nil`: it is not kept.
     let identity: DecodingIdentity?
     let target: MessageTarget
     /// Hears of what comes over the wire.
@@ -51,7 +53,8 @@ final class ContentReading: Sendable {
         _ interpret: Call<Value>.Interpret,
         _ judgement: Judgement<Value>? = nil
     ) async throws -> Delivery<Value> {
-        // What the plugins make of it may be a success; without them the head decides before the content comes.
+        // What the plugins make of it may be a success; without them the head decides before the
+        // content comes.
         if processors.isEmpty, !acceptedStatuses.contains(response.head.status) {
             throw await refusal(response)
         }
@@ -71,7 +74,8 @@ final class ContentReading: Sendable {
         return await response.body.beginning(upTo: min(maximumBodyBytes, Self.errorBodyLimit))
     }
 
-    /// The same for a response whose content is in memory already; `nil` for others, and for those that are refused by their status.
+    /// The same for a response whose content is in memory already; `nil` for others, and for those
+    /// that are refused by their status.
     func readAtOnce<Value: Sendable>(
         _ response: CacheResponse,
         _ interpret: Call<Value>.Interpret
@@ -102,7 +106,8 @@ final class ContentReading: Sendable {
     /// Whether a value that was made before is what this reading would make.
     var isRecalling: Bool { processors.isEmpty && checks.isEmpty && identity != nil }
 
-    /// The value that was made of a response in memory before; `nil` where none was, or somebody wants to look at the content each time.
+    /// The value that was made of a response in memory before; `nil` where none was, or somebody
+    /// wants to look at the content each time.
     func recalled<Value: Sendable>(
         _ response: CacheResponse,
         _ recall: Call<Value>.Recall
@@ -143,7 +148,7 @@ final class ContentReading: Sendable {
 }
 
 extension BodyStream {
-    /// The first octets, as many as there may be, or as came before it broke off.
+    /// The first bytes, as many as there may be, or as came before it broke off.
     fileprivate func beginning(upTo limit: Int) async -> ByteBuffer {
         var beginning = ByteBuffer()
         do {

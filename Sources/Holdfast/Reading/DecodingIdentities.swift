@@ -9,7 +9,8 @@ final class DecodingIdentities: Sendable {
         var emptyContent: EmptyContent
     }
 
-    /// Ways are written in endpoints, so there are few; of more than these, what the further ones make is not kept.
+    /// Ways are written in endpoints, so there are few; of more than these, what the further ones
+    /// make is not kept.
     private static let limit = 256
 
     private let known = Mutex<[Way: DecodingIdentity]>([:])

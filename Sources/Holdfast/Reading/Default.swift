@@ -13,8 +13,9 @@
 /// }
 /// ```
 ///
-/// A value made by hand names them all, or those without a default of their own in Swift (`= false`).
-/// What is there and of another type is an error, not the default: a model is whole or it is none.
+/// A value made by hand names them all, or those without a default of their own in Swift (`=
+/// false`). What is there and of another type is an error, not the default: a model is whole or it
+/// is none.
 @propertyWrapper
 public struct Default<Source: DefaultProviding> {
     /// What is in the content, or the default.

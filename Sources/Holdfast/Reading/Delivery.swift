@@ -3,7 +3,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// A response read and made a value: an emission, and the octets it was made of.
+/// A response read and made a value: an emission, and the bytes it was made of.
 struct Delivery<Value: Sendable>: Sendable {
     var emission: Emission<Value>
     /// The content as it came.
@@ -16,13 +16,14 @@ struct Delivery<Value: Sendable>: Sendable {
     var isInvalidated = false
     /// The response's `Content-Encoding`, where there is one.
     var codings: HTTPFields = [:]
-    /// Octets that decoding may make of it.
+    /// Bytes that decoding may make of it.
     var limit = 0
 
     /// Which stored response is behind it, as it was then; `nil` where none is.
     var version: StoredVersion? { bodyID.map { StoredVersion(bodyID: $0, receivedAt: receivedAt) } }
 
-    /// Whether the content is the same. What was compressed twice may differ as it came, and be the same all the same.
+    /// Whether the content is the same. What was compressed twice may differ as it came, and be the
+    /// same all the same.
     func hasSameContent(as other: Delivery) -> Bool {
         if bytes == other.bytes { return codings == other.codings }
         guard !codings.isEmpty || !other.codings.isEmpty else { return false }

@@ -15,8 +15,9 @@ extension Emission where Value: EnvelopedContent, Value.Model: Sendable {
 extension Emission {
     /// The same emission, its value taken one step further.
     ///
-    /// - Throws: ``HoldfastError`` with code `dataFormat` where the step returns `nil` or throws an error of its own; `decodingFailed` for
-    ///   an error of a decoder. It keeps the value in ``HoldfastError/rejected``.
+    /// - Throws: ``HoldfastError`` with code `dataFormat` where the step returns `nil` or throws an
+    ///   error of its own; `decodingFailed` for an error of a decoder. It keeps the value in
+    ///   ``HoldfastError/rejected``.
     public func step<Next: Sendable>(_ transform: (Value) throws -> Next?) throws -> Emission<Next> {
         let next = Result<Value, HoldfastError>.success(value).step(transform)
         do {
@@ -27,7 +28,8 @@ extension Emission {
         }
     }
 
-    /// The same emission, its value taken one step further by a step that has a name; see ``ResultStep``.
+    /// The same emission, its value taken one step further by a step that has a name; see
+    /// ``ResultStep``.
     public func step<Next: Sendable>(_ step: ResultStep<Value, Next>) throws -> Emission<Next> {
         try self.step { try step.take($0) }
     }

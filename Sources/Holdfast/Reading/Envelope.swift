@@ -17,21 +17,24 @@
 /// let terse = Envelope(missingCode: 800, missingMessage: "The server is busy. Try again later.")
 /// ```
 ///
-/// The type that a call names says what it gets: ``EnvelopeResult`` whether it succeeded and why not, ``Enveloped`` that and the model, any other type
-/// the model alone, in which case a failed envelope is an error with code `envelope`. A failed envelope is never stored as good data.
+/// The type that a call names says what it gets: ``EnvelopeResult`` whether it succeeded and why
+/// not, ``Enveloped`` that and the model, any other type the model alone, in which case a failed
+/// envelope is an error with code `envelope`. A failed envelope is never stored as good data.
 public struct Envelope: Sendable, Hashable {
     /// Where the status of the answer stands.
     public var code: ValuePath
-    /// Which statuses are a success. Booleans, numbers and strings are compared by what they mean, see ``JSONValue/means(_:)``; `null` is also a status that is missing.
+    /// Which statuses are a success. Booleans, numbers and strings are compared by what they mean,
+    /// see ``JSONValue/means(_:)``; `null` is also a status that is missing.
     public var success: [JSONValue]
-    /// Where the message stands; several places are tried in order, and the first that has one counts.
+    /// Where the message stands; several places are tried in order, and the first that has one
+    /// counts.
     public var messages: [ValuePath]
     /// Where the model stands.
     public var model: ValuePath
     /// Stands for a status that is missing or `null`, also where it decides about success.
     ///
-    /// `null` unless told otherwise. ``RootModel`` takes it too, unless the model's ``EnvelopeRule``
-    /// has one of its own.
+    /// `null` unless told otherwise. ``RootModel`` takes it too, unless the model's
+    /// ``EnvelopeRule`` has one of its own.
     public var missingCode: JSONValue
     /// Stands for the message of a failure that has none.
     ///

@@ -1,6 +1,7 @@
 /// What an envelope says of the request: whether it succeeded, and why not.
 ///
-/// As the type of a call it takes the place of the model, and a failed envelope is then a value, no error.
+/// As the type of a call it takes the place of the model, and a failed envelope is then a value, no
+/// error.
 public struct EnvelopeResult: Sendable, Hashable {
     /// Whether the code is one of ``Envelope/success``.
     public var isSuccess: Bool
@@ -24,7 +25,9 @@ public struct EnvelopeResult: Sendable, Hashable {
 }
 
 extension EnvelopeResult: Decodable {
-    /// Reads the envelope of the client or the endpoint; by itself, the one that ``Envelope/init(code:success:messages:model:missingCode:missingMessage:)`` makes unless told otherwise.
+    /// Reads the envelope of the client or the endpoint; by itself, the one that
+    /// ``Envelope/init(code:success:messages:model:missingCode:missingMessage:)`` makes unless told
+    /// otherwise.
     public init(from decoder: any Decoder) throws {
         self = try ReadingPlace.current.envelopeOrDefault.result(from: decoder)
     }
@@ -41,7 +44,8 @@ extension EnvelopeResult: Decodable {
 public struct Enveloped<Model: Decodable>: EnvelopedContent {
     /// What the envelope says.
     public var result: EnvelopeResult
-    /// The model; `nil` where it is null or missing, and in a failed envelope also where it is no `Model`.
+    /// The model; `nil` where it is null or missing, and in a failed envelope also where it is no
+    /// `Model`.
     public var model: Model?
 
     /// An envelope's content.
@@ -52,7 +56,8 @@ public struct Enveloped<Model: Decodable>: EnvelopedContent {
 
     /// Reads the envelope of the client or the endpoint; see ``EnvelopeResult/init(from:)``.
     ///
-    /// - Throws: `DecodingError`: the content is no envelope, or in a successful one stands another model.
+    /// - Throws: `DecodingError`: the content is no envelope, or in a successful one stands another
+    ///   model.
     public init(from decoder: any Decoder) throws {
         let place = ReadingPlace.current
         result = try place.envelopeOrDefault.result(from: decoder)

@@ -1,7 +1,8 @@
 /// Content that is an envelope by its own type, and says itself whether it is a success.
 ///
-/// ``RootModel`` and ``Enveloped`` are; a type of one's own need only say where result and model are. Such a type is decoded from the whole
-/// content, and no other envelope is looked for around it.
+/// ``RootModel`` and ``Enveloped`` are; a type of one's own need only say where result and model
+/// are. Such a type is decoded from the whole content, and no other envelope is looked for around
+/// it.
 ///
 /// ```swift
 /// struct Reply<Model: Decodable>: EnvelopedContent {
@@ -24,7 +25,8 @@ public protocol EnvelopedContent: Decodable {
 extension EnvelopedContent {
     /// The model where the content is a success; `nil` where it is null.
     ///
-    /// - Throws: ``HoldfastError`` with code `envelope`, which carries code and message in ``HoldfastError/envelope``.
+    /// - Throws: ``HoldfastError`` with code `envelope`, which carries code and message in
+    ///   ``HoldfastError/envelope``.
     public func validate() throws -> Model? {
         guard result.isSuccess else { throw HoldfastError(failed: result) }
         return model

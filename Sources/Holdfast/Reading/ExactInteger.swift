@@ -1,6 +1,7 @@
 /// An integer that is exact whether it is sent as a number or as a string.
 ///
-/// Identifiers of 64 bits are sent as strings by APIs whose other clients know only doubles, and some send either:
+/// Identifiers of 64 bits are sent as strings by APIs whose other clients know only doubles, and
+/// some send either:
 ///
 /// ```swift
 /// struct Moment: Codable {
@@ -21,7 +22,8 @@ public struct ExactInteger<Value: ExactlyDecodable> {
     }
 }
 
-/// An integer, or an optional one, that ``ExactInteger`` reads: `Int`, `Int64`, `Int32`, `UInt`, `UInt64`, `UInt32`.
+/// An integer, or an optional one, that ``ExactInteger`` reads: `Int`, `Int64`, `Int32`, `UInt`,
+/// `UInt64`, `UInt32`.
 public protocol ExactlyDecodable: Codable {
     /// Reads a number, or a string of digits with at most a minus sign before them.
     ///

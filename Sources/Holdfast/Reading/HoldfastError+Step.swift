@@ -10,7 +10,8 @@ extension HoldfastError {
     /// For those who call steps of their own on emissions; `step` makes it for results.
     /// - Parameters:
     ///   - type: what the step was to make.
-    ///   - error: what the step threw; `nil` where it returned nothing. A ``HoldfastError`` stays what it is.
+    ///   - error: what the step threw; `nil` where it returned nothing. A ``HoldfastError`` stays
+    ///     what it is.
     public init<Next>(rejecting value: some Sendable, for type: Next.Type, because error: (any Error)? = nil) {
         switch error {
         case let error as HoldfastError:

@@ -20,12 +20,13 @@ struct Inflating {
         case gzip = 31
     }
 
-    /// The first octets that are made room for; it grows with what is made.
+    /// The first bytes that are made room for; it grows with what is made.
     private static let firstCapacity = 4096
 
     /// The content without its coding.
     ///
-    /// - Parameter limit: octets that are made at most. One more is looked for, so that exactly as many are no failure.
+    /// - Parameter limit: bytes that are made at most. One more is looked for, so that exactly as
+    ///   many are no failure.
     /// - Throws: ``Failure``.
     static func decoded(_ content: ByteBuffer, _ coding: ContentCoding, upTo limit: Int) throws -> ByteBuffer {
         let format: Format =
@@ -62,7 +63,7 @@ struct Inflating {
         return made
     }
 
-    /// Makes some octets.
+    /// Makes some bytes.
     private static func step(
         _ stream: UnsafeMutablePointer<z_stream>,
         into made: inout ByteBuffer,
@@ -70,7 +71,7 @@ struct Inflating {
     ) throws -> Int32 {
         let room = limit - made.readableBytes
         guard room > 0 else {
-            // The coding's end may still be to come; what it must not bring is one more octet.
+            // The coding's end may still be to come; what it must not bring is one more byte.
             var excess: UInt8 = 0
             return try withUnsafeMutablePointer(to: &excess) { excess in
                 stream.pointee.next_out = excess
@@ -94,7 +95,7 @@ struct Inflating {
 }
 
 extension ByteBuffer {
-    /// Whether the first two octets are a header of the zlib format. RFC 1950 §2.2
+    /// Whether the first two bytes are a header of the zlib format. RFC 1950 §2.2
     fileprivate var beginsAsZlib: Bool {
         guard let header = getInteger(at: readerIndex, as: UInt16.self) else { return false }
         return (header >> 8) & 0x0F == 8 && header >> 12 <= 7 && header % 31 == 0

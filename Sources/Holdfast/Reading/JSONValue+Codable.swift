@@ -11,7 +11,8 @@ extension JSONValue: Decodable {
         } else if let value = try? container.decode(Bool.self) {
             self = .boolean(value)
         } else if (try? decoder.container(keyedBy: PathKey.self)) != nil {
-            // As a dictionary: its names are not converted, as a decoder may convert those of a container's keys.
+            // As a dictionary: its names are not converted, as a decoder may convert those of a
+            // container's keys.
             self = .object(try container.decode([String: JSONValue].self))
         } else if (try? decoder.unkeyedContainer()) != nil {
             self = .array(try container.decode([JSONValue].self))

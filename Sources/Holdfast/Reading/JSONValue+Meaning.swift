@@ -1,8 +1,11 @@
 extension JSONValue {
-    /// Whether two values say the same, however an API happens to write it: `0`, `0.0` and `"0"` do, as do `true`, `1`, `"1"` and `"true"`.
+    /// Whether two values say the same, however an API happens to write it: `0`, `0.0` and `"0"`
+    /// do, as do `true`, `1`, `"1"` and `"true"`.
     ///
-    /// A boolean is 1 or 0; so are `true` and `false` as strings, in any case. A string that is written as a JSON number (RFC 8259 §6) is that number: `"0000"`
-    /// is none, and means only itself. Integers are compared digit by digit. Arrays and objects mean the same where they are equal.
+    /// A boolean is 1 or 0; so are `true` and `false` as strings, in any case. A string that is
+    /// written as a JSON number (RFC 8259 §6) is that number: `"0000"` is none, and means only
+    /// itself. Integers are compared digit by digit. Arrays and objects mean the same where they
+    /// are equal.
     public func means(_ other: JSONValue) -> Bool {
         meaning == other.meaning
     }

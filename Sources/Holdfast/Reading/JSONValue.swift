@@ -1,6 +1,7 @@
 /// A JSON value of whatever form. Integers of up to 64 bits keep all their digits.
 ///
-/// For content without a model, and for what an envelope calls a success: the literals of Swift are values.
+/// For content without a model, and for what an envelope calls a success: the literals of Swift are
+/// values.
 ///
 /// ```swift
 /// let answer: JSONValue = ["code": 0, "data": ["ids": [9007199254740993]]]

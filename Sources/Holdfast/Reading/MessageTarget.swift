@@ -2,7 +2,8 @@ import HTTPTypes
 
 /// What was asked for, as messages name it: secrets redacted.
 ///
-/// It is handed on with every content and rarely written down, so the text is made when somebody wants it.
+/// It is handed on with every content and rarely written down, so the text is made when somebody
+/// wants it.
 final class MessageTarget: Sendable, CustomStringConvertible, CustomReflectable {
     private enum Name {
         case request(HTTPRequest, Secrets)

@@ -1,7 +1,7 @@
 /// Where a decoding is to look, while it lasts.
 ///
-/// A ``ResponseDecoder`` takes a type and bytes and nothing else, so that what the types below read is told to them on the side. Decoding is
-/// synchronous: nothing of it is left when it returns.
+/// A ``ResponseDecoder`` takes a type and bytes and nothing else, so that what the types below read
+/// is told to them on the side. Decoding is synchronous: nothing of it is left when it returns.
 struct ReadingPlace: Sendable {
     var envelope: Envelope?
     /// Below the envelope's model where there is an envelope.

@@ -24,8 +24,8 @@ public struct ResponseContent: Sendable {
 
     /// Content that came from no origin: a ``SubstitutingPlugin``'s, or a test's.
     ///
-    /// Where a client reads it, the call says how. By itself it decodes as JSON with ISO 8601 dates,
-    /// in no envelope.
+    /// Where a client reads it, the call says how. By itself it decodes as JSON with ISO 8601
+    /// dates, in no envelope.
     public init(_ data: Data, status: HTTPResponse.Status = .ok, fields: HTTPFields = [:]) {
         self.init(
             head: HTTPResponse(status: status, headerFields: fields),

@@ -1,6 +1,7 @@
 public import HTTPTypes
 
-/// What became of a request, as a caller tells cases apart: by the classes of status codes (RFC 9110 §15), and by what the content was worth.
+/// What became of a request, as a caller tells cases apart: by the classes of status codes (RFC
+/// 9110 §15), and by what the content was worth.
 public enum ResponseOutcome: Sendable, Hashable, CaseIterable {
     /// 200 to 299.
     case success
@@ -18,7 +19,8 @@ public enum ResponseOutcome: Sendable, Hashable, CaseIterable {
     case noData
     /// The status is a success, and what came with it is not what was expected.
     case undecodable
-    /// The status is a success, and the caller takes it for none: it is not among those that it accepts, or a check of its own said so.
+    /// The status is a success, and the caller takes it for none: it is not among those that it
+    /// accepts, or a check of its own said so.
     case refused
 }
 
@@ -37,7 +39,8 @@ extension HTTPResponse.Status {
 }
 
 extension HoldfastError {
-    /// What became of the request, where it was answered; `nil` where no response came. Never `success`: what ended in an error was none.
+    /// What became of the request, where it was answered; `nil` where no response came. Never
+    /// `success`: what ended in an error was none.
     public var outcome: ResponseOutcome? {
         switch code {
         case .noData: .noData

@@ -27,9 +27,10 @@ extension Result where Failure == HoldfastError, Success: Sendable {
     /// ```swift
     /// let title = result.step(.dictionary).step { $0["title"]?.text }
     /// ```
-    /// A step that returns `nil`, or throws something else than ``HoldfastError``, found the value not in the form it needs: a failure with code
-    /// `dataFormat`, or `decodingFailed` for an error of a decoder. The failure keeps the value in ``HoldfastError/rejected``, and in ``HoldfastError/body``
-    /// where it is bytes.
+    /// A step that returns `nil`, or throws something else than ``HoldfastError``, found the value
+    /// not in the form it needs: a failure with code `dataFormat`, or `decodingFailed` for an error
+    /// of a decoder. The failure keeps the value in ``HoldfastError/rejected``, and in
+    /// ``HoldfastError/body`` where it is bytes.
     public func step<Next>(_ transform: (Success) throws -> Next?) -> Result<Next, HoldfastError> {
         flatMap { value in
             do {
@@ -41,7 +42,8 @@ extension Result where Failure == HoldfastError, Success: Sendable {
         }
     }
 
-    /// The value of a success taken one step further, by a step that has a name; see ``ResultStep``.
+    /// The value of a success taken one step further, by a step that has a name; see
+    /// ``ResultStep``.
     public func step<Next>(_ step: ResultStep<Success, Next>) -> Result<Next, HoldfastError> {
         self.step { try step.take($0) }
     }

@@ -4,7 +4,8 @@
     public import Foundation
 #endif
 
-/// A step in processing a result that can be used again: from bytes to an object, to an array of objects, to a model, to an array of models.
+/// A step in processing a result that can be used again: from bytes to an object, to an array of
+/// objects, to a model, to an array of models.
 ///
 /// ```swift
 /// extension ResultStep where Input == [String: JSONValue], Output == [JSONValue] {

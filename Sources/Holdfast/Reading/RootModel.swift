@@ -1,18 +1,21 @@
-/// Content of the form `{"code": …, "msg": …, "data": …}`, decodable on its own: no client and no endpoint needs to know of the envelope.
+/// Content of the form `{"code": …, "msg": …, "data": …}`, decodable on its own: no client and no
+/// endpoint needs to know of the envelope.
 ///
 /// ```swift
 /// let root = try JSONDecoder().decode(RootModel<Detail>.self, from: data)
 /// let detail = try root.validate()
 /// ```
 ///
-/// The model's type can say what is a success, and what stands for a code or message that is missing: see ``EnvelopeRule``. Where it
-/// does not, a client that reads it takes both from its ``Envelope``.
+/// The model's type can say what is a success, and what stands for a code or message that is
+/// missing: see ``EnvelopeRule``. Where it does not, a client that reads it takes both from its
+/// ``Envelope``.
 public struct RootModel<Model: Decodable>: EnvelopedContent {
     /// The code as it stood there; `null` where it is missing.
     public var code: JSONValue
     /// The message, where there is one.
     public var msg: String?
-    /// The model; `nil` where it is null or missing, and where the code says failure also where it is no `Model`.
+    /// The model; `nil` where it is null or missing, and where the code says failure also where it
+    /// is no `Model`.
     public var data: Model?
     private let missing = MissingParts(of: Model.self)
 
@@ -27,7 +30,8 @@ public struct RootModel<Model: Decodable>: EnvelopedContent {
         case code, msg, data
     }
 
-    /// - Throws: `DecodingError`: the content is no object, or where the code says success stands another model.
+    /// - Throws: `DecodingError`: the content is no object, or where the code says success stands
+    ///   another model.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         code = try container.decodeIfPresent(JSONValue.self, forKey: .code) ?? .null

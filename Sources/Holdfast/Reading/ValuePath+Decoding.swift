@@ -15,7 +15,8 @@ enum Found<Value> {
 extension ValuePath {
     /// Walks from the top level of what `decoder` decodes to the value at this path.
     ///
-    /// - Throws: `DecodingError`: on the way stands something that is neither object nor array, or the value is of another type.
+    /// - Throws: `DecodingError`: on the way stands something that is neither object nor array, or
+    ///   the value is of another type.
     func find<Value: Decodable>(_ type: Value.Type, from decoder: any Decoder) throws -> Found<Value> {
         var decoder = decoder
         for (depth, step) in steps.enumerated() {
@@ -33,7 +34,8 @@ extension ValuePath {
         return (try? container.decode(type)).map(Found.value) ?? .null(at: self)
     }
 
-    /// The value at this path; what is missing or null is `nil` for an optional and an error for other types.
+    /// The value at this path; what is missing or null is `nil` for an optional and an error for
+    /// other types.
     ///
     /// - Throws: `DecodingError`, its coding path from the top level on.
     func read<Value: Decodable>(_ type: Value.Type, from decoder: any Decoder) throws -> Value {

@@ -5,17 +5,20 @@
 /// let reason = ValuePath("error>errMsg", separator: ">")
 /// ```
 ///
-/// Names are separated by dots, or by a separator of one's own. An index is written `[0]`, or as a number between separators (`moments.0.title`),
-/// which is also taken for a name where an object stands. A backslash takes the character after it as it is (`a\.b` is one name, `\0` the name
+/// Names are separated by dots, or by a separator of one's own. An index is written `[0]`, or as a
+/// number between separators (`moments.0.title`), which is also taken for a name where an object
+/// stands. A backslash takes the character after it as it is (`a\.b` is one name, `\0` the name
 /// "0"), and `[]` is the empty name. Empty places between separators count for nothing.
 ///
-/// Names are those that the decoder shows: a `JSONDecoder` that converts from snake case shows `userDetails` for `user_details`.
+/// Names are those that the decoder shows: a `JSONDecoder` that converts from snake case shows
+/// `userDetails` for `user_details`.
 public struct ValuePath: Sendable, Hashable {
     /// One step down.
     public enum Step: Sendable, Hashable {
         /// Into the member of an object.
         case name(String)
-        /// Into the element of an array, from 0 on. In an object, the member whose name is this number.
+        /// Into the element of an array, from 0 on. In an object, the member whose name is this
+        /// number.
         case index(Int)
     }
 
@@ -53,7 +56,8 @@ extension ValuePath: ExpressibleByStringLiteral {
 }
 
 extension ValuePath: CustomStringConvertible {
-    /// The path as text, with dots between names: what ``init(_:separator:)`` reads as the same path. Empty for the top level.
+    /// The path as text, with dots between names: what ``init(_:separator:)`` reads as the same
+    /// path. Empty for the top level.
     public var description: String {
         var text = ""
         for step in steps {
@@ -108,7 +112,8 @@ extension ValuePath {
             return steps
         }
 
-        /// What follows an opening bracket, where it is an index or nothing; anything else is part of a name.
+        /// What follows an opening bracket, where it is an index or nothing; anything else is part
+        /// of a name.
         private mutating func bracketed() -> Step? {
             guard let end = text.firstIndex(of: "]") else { return nil }
             let index = Int(index: text[..<end])

@@ -7,8 +7,8 @@ public struct CallbackExecutor: Sendable {
     /// Swift's own thread pool, which has as many threads as the machine has cores.
     ///
     /// A callback holds one of them until it returns. One that blocks (a lock held for long, a
-    /// semaphore, a file, a socket) keeps all of Swift's tasks from running once there are as many of
-    /// them as cores. Run those on a ``queue(_:)`` of your own.
+    /// semaphore, a file, a socket) keeps all of Swift's tasks from running once there are as many
+    /// of them as cores. Run those on a ``queue(_:)`` of your own.
     public static let concurrent = CallbackExecutor(schedule: nil)
 
     /// The main actor.
@@ -25,7 +25,8 @@ public struct CallbackExecutor: Sendable {
 
     /// An executor of one's own.
     ///
-    /// - Parameter schedule: runs what it is given once, at some time, on some thread. What it never runs never ends.
+    /// - Parameter schedule: runs what it is given once, at some time, on some thread. What it
+    ///   never runs never ends.
     public init(_ schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
         self.schedule = schedule
     }

@@ -6,8 +6,9 @@ public import HTTPTypes
 public struct Emission<Value: Sendable>: Sendable {
     /// The decoded content.
     public var value: Value
-    /// `store`: a stored response. `network`: the origin answered, with this content or with a 304 that confirmed the stored one.
-    /// `substitute`: a ``SubstitutingPlugin`` made it, because no response came.
+    /// `store`: a stored response. `network`: the origin answered, with this content or with a 304
+    /// that confirmed the stored one. `substitute`: a ``SubstitutingPlugin`` made it, because no
+    /// response came.
     public var source: CacheResponse.Source
     /// How long ago the origin generated the response or last confirmed it. RFC 9111 §4.2.3
     public var age: Duration
@@ -17,7 +18,8 @@ public struct Emission<Value: Sendable>: Sendable {
     public var isUnchanged: Bool
     /// The response's status.
     public var status: HTTPResponse.Status
-    /// The response's fields: pages (`Link`), totals, validators. Of a stored response with its present `Age`.
+    /// The response's fields: pages (`Link`), totals, validators. Of a stored response with its
+    /// present `Age`.
     public var fields: HTTPFields
     /// How the exchange ended, in the words of RFC 9211.
     public var outcome: CacheOutcome
@@ -26,7 +28,8 @@ public struct Emission<Value: Sendable>: Sendable {
     /// stored. See <doc:MyClosureIsNeverCalled>.
     public var notStored: StorageRefusal? { outcome.notStored }
 
-    /// An emission: of the network, just generated, unless told otherwise. For code that stands in for a client, in tests above all.
+    /// An emission: of the network, just generated, unless told otherwise. For code that stands in
+    /// for a client, in tests above all.
     public init(
         value: Value,
         source: CacheResponse.Source = .network,

@@ -1,17 +1,24 @@
-/// The emissions of one request: an `AsyncSequence`, or callbacks through ``subscribe(on:onNext:onError:onCompleted:)``.
+/// The emissions of one request: an `AsyncSequence`, or callbacks through
+/// ``subscribe(on:onNext:onError:onCompleted:)``.
 ///
 /// Both forms have one core and the same guarantees:
 ///
-/// * **Start**: nothing happens before it is iterated or subscribed to, and each iteration is a request of its own.
+/// * **Start**: nothing happens before it is iterated or subscribed to, and each iteration is a
+///   request of its own.
 /// * **Order**: what is stored comes before what the network answers; emissions come one at a time.
-/// * **Back-pressure**: the next emission is made when it is asked for, that is, when the loop's body, or the callback, has returned. Only the network's answer is fetched, and made a value, ahead: it is under way while the
-///   stored value is looked at.
+/// * **Back-pressure**: the next emission is made when it is asked for, that is, when the loop's
+///   body, or the callback, has returned. Only the network's answer is fetched, and made a value,
+///   ahead: it is under way while the stored value is looked at.
 /// * **End**: exactly one: it completes, or it throws ``HoldfastError``. Nothing comes after it.
-/// * **Cancellation**: letting go of the iterator or the subscription, or cancelling the task that iterates, cancels the request; one that no other caller shares is closed on the wire. Where its response is being stored
-///   already, it goes on for a second at most: what is complete by then is stored for the next caller, the rest is closed. A response of known length that will be complete within ten seconds has those; one of unknown
-///   length ends at 8 MiB; a stream (`application/x-ndjson`, `application/json-seq`) ends at once, and so does everything while another request waits for the origin.
-///   A subscription that is cancelled does so at once, also while a callback runs; a task that is cancelled while its loop's body runs does so when that returns. An
-///   iteration that was cancelled throws `CancellationError`; callbacks just end.
+/// * **Cancellation**: letting go of the iterator or the subscription, or cancelling the task that
+///   iterates, cancels the request; one that no other caller shares is closed on the wire. Where
+///   its response is being stored already, it goes on for a second at most: what is complete by
+///   then is stored for the next caller, the rest is closed. A response of known length that will
+///   be complete within ten seconds has those; one of unknown length ends at 8 MiB; a stream
+///   (`application/x-ndjson`, `application/json-seq`) ends at once, and so does everything while
+///   another request waits for the origin. A subscription that is cancelled does so at once, also
+///   while a callback runs; a task that is cancelled while its loop's body runs does so when that
+///   returns. An iteration that was cancelled throws `CancellationError`; callbacks just end.
 public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
     /// A value and where it comes from.
     public typealias Element = Emission<Value>
@@ -34,7 +41,8 @@ public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
         self.start = start
     }
 
-    /// A stream of emissions that are there already, for code that stands in for a client: they come in this order, and then the end.
+    /// A stream of emissions that are there already, for code that stands in for a client: they
+    /// come in this order, and then the end.
     ///
     /// - Parameter failure: how it ends; completed unless told otherwise.
     public init(_ emissions: [Emission<Value>], failure: HoldfastError? = nil) {
@@ -90,8 +98,9 @@ public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
 
     /// Begins the request and calls back.
     ///
-    /// The callbacks come one after another, never two at a time: `onNext` for each emission, then exactly one of `onError` and
-    /// `onCompleted`; none of them once ``Subscription/cancel()`` was called.
+    /// The callbacks come one after another, never two at a time: `onNext` for each emission, then
+    /// exactly one of `onError` and `onCompleted`; none of them once ``Subscription/cancel()`` was
+    /// called.
     /// - Parameter executor: where the callbacks run; never on an event loop.
     /// - Returns: the subscription. Letting go of it cancels the request.
     public func subscribe(

@@ -1,5 +1,6 @@
 extension EmissionStream {
-    /// As ``subscribe(on:onNext:onError:onCompleted:)`` on the main actor, with callbacks that may use its state.
+    /// As ``subscribe(on:onNext:onError:onCompleted:)`` on the main actor, with callbacks that may
+    /// use its state.
     public func subscribeOnMainActor(
         onNext: @escaping @MainActor @Sendable (Emission<Value>) -> Void,
         onError: @escaping @MainActor @Sendable (HoldfastError) -> Void = { _ in },
@@ -16,7 +17,8 @@ extension EmissionStream {
 }
 
 extension OnCache {
-    /// As ``request(on:onNext:onError:onCompleted:)`` on the main actor, with callbacks that may use its state.
+    /// As ``request(on:onNext:onError:onCompleted:)`` on the main actor, with callbacks that may
+    /// use its state.
     ///
     /// The stored value's closure runs there too.
     public func requestOnMainActor(

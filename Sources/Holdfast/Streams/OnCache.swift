@@ -13,14 +13,17 @@ public struct OnCache<Value: Sendable>: Sendable {
         OnCache(call: call.on(client), onStored: onStored)
     }
 
-    /// The network's value as a stream of one emission. The stored value's closure has returned before it.
+    /// The network's value as a stream of one emission. The stored value's closure has returned
+    /// before it.
     ///
-    /// Where the mode keeps the network out and a stored value was there, the stream completes without an emission.
+    /// Where the mode keeps the network out and a stored value was there, the stream completes
+    /// without an emission.
     public func request() -> EmissionStream<Value> {
         stream(.onCache(self)) { onStored($0) }
     }
 
-    /// The network's value to a callback; the stored value's closure runs on the same executor, before it.
+    /// The network's value to a callback; the stored value's closure runs on the same executor,
+    /// before it.
     ///
     /// - Returns: the subscription. Letting go of it cancels the request.
     public func request(
@@ -45,9 +48,11 @@ public struct OnCache<Value: Sendable>: Sendable {
         }
     }
 
-    /// The network's value to a callback as a `Result`; the stored value's closure runs on the same executor, before it.
+    /// The network's value to a callback as a `Result`; the stored value's closure runs on the same
+    /// executor, before it.
     ///
-    /// - Parameter onCompleted: called last, where no failure is the end; also where the mode kept the network out, and no result came.
+    /// - Parameter onCompleted: called last, where no failure is the end; also where the mode kept
+    ///   the network out, and no result came.
     /// - Returns: the subscription. Letting go of it cancels the request.
     public func results(
         on executor: CallbackExecutor = .concurrent,
@@ -71,7 +76,8 @@ public struct OnCache<Value: Sendable>: Sendable {
             let run = CallRun(call)
             return {
                 while let emission = try await run.next() {
-                    // Only the first value can be the stored one; what comes from the store later stands in for the network's.
+                    // Only the first value can be the stored one; what comes from the store later
+                    // stands in for the network's.
                     guard run.isAtStoredValue else { return emission }
                     await onStored(emission)
                 }

@@ -5,7 +5,8 @@ public final class Subscription: Sendable {
     private let cancellation = Cancellation()
     private let task: Task<Void, Never>
 
-    /// Whether callbacks may still begin, and what is under way meanwhile; shared by the subscription and the task it started, which must not keep it alive.
+    /// Whether callbacks may still begin, and what is under way meanwhile; shared by the
+    /// subscription and the task it started, which must not keep it alive.
     final class Cancellation: Sendable {
         private struct State {
             var isCancelled = false
@@ -28,7 +29,8 @@ public final class Subscription: Sendable {
             for cancel in underWay { cancel() }
         }
 
-        /// Has something cancelled together with the subscription, at once, also while a callback runs.
+        /// Has something cancelled together with the subscription, at once, also while a callback
+        /// runs.
         func register(_ cancel: @escaping @Sendable () -> Void) -> Registration? {
             let number: Int? = state.withLock { state in
                 if state.isCancelled { return nil }
@@ -73,8 +75,8 @@ public final class Subscription: Sendable {
 
     deinit { cancel() }
 
-    /// Cancels the request. Called where the callbacks run, it lets none begin any more; called from elsewhere, one that is just beginning
-    /// still runs to its end.
+    /// Cancels the request. Called where the callbacks run, it lets none begin any more; called
+    /// from elsewhere, one that is just beginning still runs to its end.
     public func cancel() {
         cancellation.cancel()
         task.cancel()

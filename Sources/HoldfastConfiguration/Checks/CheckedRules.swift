@@ -9,7 +9,8 @@ struct CheckedRules {
     private(set) var entries: [CompiledRules.Entry] = []
     private(set) var values: FieldSources.Values = [:]
 
-    /// - Parameter skipped: places of rules that could not be read whole, which have their findings already.
+    /// - Parameter skipped: places of rules that could not be read whole, which have their findings
+    ///   already.
     init(_ rules: [Rule], skipped: Set<Int> = [], sources: FieldSources) {
         checkNames(of: rules)
         for (index, rule) in rules.enumerated() where !skipped.contains(index) {

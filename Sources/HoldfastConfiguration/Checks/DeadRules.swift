@@ -1,11 +1,14 @@
 import HTTPTypes
 
-/// Rules that can never count, because rules before them match all that they match and decide all that they say.
+/// Rules that can never count, because rules before them match all that they match and decide all
+/// that they say.
 ///
-/// What is reported is certain. Not every dead rule is found: whether patterns cover each other cannot always be told.
+/// What is reported is certain. Not every dead rule is found: whether patterns cover each other
+/// cannot always be told.
 struct DeadRules {
     private(set) var findings: [ConfigurationError.Finding] = []
-    /// So many rules are compared with one at most, the first ones; more that match the same are in no real file.
+    /// So many rules are compared with one at most, the first ones; more that match the same are in
+    /// no real file.
     private static let comparisonLimit = 512
 
     init(_ entries: [CompiledRules.Entry]) {
@@ -40,7 +43,8 @@ struct DeadRules {
 
     /// Rules before this one with a pattern for each of its patterns, perhaps.
     private static func candidates(for entry: CompiledRules.Entry, at place: Int, _ index: RuleIndex) -> [Int] {
-        // What covers a rule about everything is about everything, too: such rules are found with any pattern.
+        // What covers a rule about everything is about everything, too: such rules are found with
+        // any pattern.
         guard let first = entry.patterns.first else {
             return index.possiblyCovering(.everything, before: place, limit: comparisonLimit).sorted()
         }

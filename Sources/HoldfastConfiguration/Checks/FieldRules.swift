@@ -17,7 +17,8 @@ enum FieldRules {
     static func maySet(_ name: HTTPField.Name) -> Bool { !unsettable.contains(name.canonicalName) }
     static func mayRemove(_ name: HTTPField.Name) -> Bool { !untouchable.contains(name.canonicalName) }
 
-    /// Whether a field's name tells that its value is a secret: those whose values are hidden in logs.
+    /// Whether a field's name tells that its value is a secret: those whose values are hidden in
+    /// logs.
     static func tellsOfSecret(_ name: HTTPField.Name) -> Bool {
         redactedFields([name: "x"])[name] == Redaction.placeholder
     }

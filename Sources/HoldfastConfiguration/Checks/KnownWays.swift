@@ -1,6 +1,7 @@
 import HTTPCacheSemantics
 
-/// What is asked about a route among all others: each question costs the length of its host and paths, however many routes there are.
+/// What is asked about a route among all others: each question costs the length of its host and
+/// paths, however many routes there are.
 struct KnownWays {
     /// The first route of each name.
     private(set) var named: [String: Int] = [:]
@@ -24,7 +25,8 @@ struct KnownWays {
         self.modes = modes.mapValues { PrefixTable($0) }
     }
 
-    /// Scheme and authority of a route's origin, and its path; `nil` where it keeps the client's host, which goes in the authority's place.
+    /// Scheme and authority of a route's origin, and its path; `nil` where it keeps the client's
+    /// host, which goes in the authority's place.
     private static func origin(of route: Configuration.Route) -> (String, [UInt8])? {
         guard !route.preservesHost, let target = try? TargetURI(route.origin) else { return nil }
         return ("\(target.scheme)://\(target.authority)", PathPrefix(target.path).normalForm)
@@ -41,7 +43,8 @@ struct KnownWays {
         return first
     }
 
-    /// The hosts of routes to which all requests for a host come. See ``Configuration/Route/host(_:covers:)``.
+    /// The hosts of routes to which all requests for a host come. See
+    /// ``Configuration/Route/host(_:covers:)``.
     private static func hosts(covering host: String?) -> Set<String> {
         guard let host else { return [""] }
         var hosts: Set<String> = [""]
@@ -55,7 +58,8 @@ struct KnownWays {
         return hosts
     }
 
-    /// The first route with a mode whose origin is the same, at or above this one's path: modes hold for what is asked of an origin, whichever way it was asked.
+    /// The first route with a mode whose origin is the same, at or above this one's path: modes
+    /// hold for what is asked of an origin, whichever way it was asked.
     func firstWithMode(above route: Configuration.Route) -> Int? {
         guard let (origin, base) = Self.origin(of: route) else { return nil }
         var first: Int?

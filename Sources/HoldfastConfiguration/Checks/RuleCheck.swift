@@ -37,7 +37,7 @@ struct RuleCheck {
 
     mutating func run(sources: FieldSources, values: inout FieldSources.Values) {
         if let name = rule.name, name.isEmpty || name.utf8.count > 200 || name.utf8.contains(where: { $0 < 0x20 }) {
-            report("name", "A name has 1 to 200 octets and no control characters.")
+            report("name", "A name has 1 to 200 bytes and no control characters.")
         }
         checkMatch()
         let settings = rule.settings
@@ -153,7 +153,7 @@ extension RuleCheck {
             if tags.isEmpty { report("tags", "The list is empty. Name tags, or leave the setting out.") }
             if tags.count > 32 { report("tags", "There are \(tags.count) tags; the limit is 32.") }
             for tag in tags where tag.isEmpty || tag.utf8.count > 256 || tag.utf8.contains(where: { $0 < 0x20 }) {
-                report("tags", "\(shown(tag)) is no tag: it has 1 to 256 octets and no control characters.")
+                report("tags", "\(shown(tag)) is no tag: it has 1 to 256 bytes and no control characters.")
             }
         }
         if case .cookie(let name)? = settings.store.principal, !MediaTypes.isRange("\(name)/a") || name.contains("*") {

@@ -3,7 +3,8 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Synchronization
 
-/// Rules as they are asked on the way of a request: patterns in an index, settings as bits, values of fields at hand.
+/// Rules as they are asked on the way of a request: patterns in an index, settings as bits, values
+/// of fields at hand.
 ///
 /// The values of fields may be secrets, so this shows nothing of itself.
 final class CompiledRules: Sendable {
@@ -49,7 +50,8 @@ final class CompiledRules: Sendable {
     let havePaths: Bool
     private let index: RuleIndex
     private let memory = TargetMemory()
-    /// By the rules that decide something. Bounded: there are not many sets in any file, but nothing grows without a bound.
+    /// By the rules that decide something. Bounded: there are not many sets in any file, but
+    /// nothing grows without a bound.
     private let known = Mutex<[[Int]: RequestRules]>([:])
     private static let knownLimit = 4096
 
@@ -139,8 +141,8 @@ final class CompiledRules: Sendable {
         return result.sorted { $0.place < $1.place }.map(\.decision)
     }
 
-    /// How many targets and octets are remembered, for tests.
-    var remembered: (targets: Int, octets: Int) { memory.size }
+    /// How many targets and bytes are remembered, for tests.
+    var remembered: (targets: Int, bytes: Int) { memory.size }
 }
 
 /// What rules amount to together.

@@ -1,7 +1,9 @@
 /// Patterns with one beginning, found by bytes that stand between or behind their stars.
 ///
-/// Each pattern whose path has such bytes is filed under up to eight of them: those that fewest others have. A path can only match the pattern where it holds them. So a look at a
-/// path costs its length, and a comparison for each pattern whose bytes are in it, however many patterns begin with a star.
+/// Each pattern whose path has such bytes is filed under up to eight of them: those that fewest
+/// others have. A path can only match the pattern where it holds them. So a look at a path costs
+/// its length, and a comparison for each pattern whose bytes are in it, however many patterns begin
+/// with a star.
 struct LiteralIndex: Sendable {
     /// All patterns, in the order of their rules.
     let all: [RuleIndex.Entry]
@@ -51,7 +53,8 @@ struct LiteralIndex: Sendable {
         var always: [Int] = []
         var places: [Piece: [Int]] = [:]
         for (place, pieces) in pieces.enumerated() {
-            // The rarest, and of those the longest; the first where there is nothing to choose, so that every process files alike.
+            // The rarest, and of those the longest; the first where there is nothing to choose, so
+            // that every process files alike.
             let rarest = pieces.enumerated().min { first, second in
                 (counts[first.element] ?? 0, Piece.longest - Int(first.element.count), first.offset)
                     < (counts[second.element] ?? 0, Piece.longest - Int(second.element.count), second.offset)

@@ -6,7 +6,8 @@ enum MediaTypes {
         return type.split(whereSeparator: { $0 == " " || $0 == "\t" }).first.map(String.init) ?? ""
     }
 
-    /// Whether a range (`image/*`, `*/*`, or one type) holds a type or another range. Both in lower case.
+    /// Whether a range (`image/*`, `*/*`, or one type) holds a type or another range. Both in lower
+    /// case.
     static func covers(_ range: String, _ other: String) -> Bool {
         if range == other || range == "*/*" { return true }
         return range.hasSuffix("/*") && other.hasPrefix(range.dropLast())
@@ -20,10 +21,10 @@ enum MediaTypes {
     }
 
     /// `tchar` of RFC 9110 §5.6.2.
-    private static func isToken(_ octet: UInt8) -> Bool {
-        switch octet {
+    private static func isToken(_ byte: UInt8) -> Bool {
+        switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(octet)
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
         }
     }
 }

@@ -1,7 +1,8 @@
 import HTTPCacheSemantics
 
-/// Finds the rules whose patterns may match a target, without a look at the others: by the end of the host, then by the beginning of the path, as far as there is no star, then by
-/// what stands between stars (``LiteralIndex``).
+/// Finds the rules whose patterns may match a target, without a look at the others: by the end of
+/// the host, then by the beginning of the path, as far as there is no star, then by what stands
+/// between stars (``LiteralIndex``).
 struct RuleIndex: Sendable {
     struct Entry: Sendable {
         var pattern: CompiledPattern
@@ -58,9 +59,11 @@ struct RuleIndex: Sendable {
         return Matches(rules: found.sorted(), dependOnQuery: dependOnQuery, comparisons: comparisons)
     }
 
-    /// Rules with a pattern that may cover this one: a pattern begins no later with its stars than one that it covers.
+    /// Rules with a pattern that may cover this one: a pattern begins no later with its stars than
+    /// one that it covers.
     ///
-    /// - Parameter limit: the first so many of each beginning, so that rules that all begin alike are not all compared with each other.
+    /// - Parameter limit: the first so many of each beginning, so that rules that all begin alike
+    ///   are not all compared with each other.
     func possiblyCovering(_ pattern: CompiledPattern, before rule: Int, limit: Int) -> Set<Int> {
         var found = Set(unconditional.prefix { $0 < rule }.prefix(limit))
         table.forEach(startOf: Self.hostEnd(pattern)) { _, paths in

@@ -2,10 +2,11 @@ import HTTPCache
 import HTTPTypes
 import Synchronization
 
-/// Which rules hold for targets that were asked for lately, by their octets as they come.
+/// Which rules hold for targets that were asked for lately, by their bytes as they come.
 ///
-/// It never holds more than ``limit`` targets and ``octetLimit`` octets of them. A target that was asked for again since the last one was let go stays: a flood of others, each asked for
-/// once, replaces each other. In parts, each with its lock, so that requests do not wait for each other.
+/// It never holds more than ``limit`` targets and ``byteLimit`` bytes of them. A target that was
+/// asked for again since the last one was let go stays: a flood of others, each asked for once,
+/// replaces each other. In parts, each with its lock, so that requests do not wait for each other.
 final class TargetMemory: Sendable {
     /// What is remembered of a target without its query.
     enum Answer: Sendable {
@@ -15,7 +16,7 @@ final class TargetMemory: Sendable {
     }
 
     static let limit = 8192
-    static let octetLimit = 4 << 20
+    static let byteLimit = 4 << 20
     /// Longer ones are looked at each time.
     static let longestTarget = 4096
     fileprivate static let shardCount = 16
@@ -36,23 +37,23 @@ final class TargetMemory: Sendable {
         var answer: Answer
         var wasUsed = false
 
-        var octets: Int { method.utf8.count + scheme.utf8.count + authority.utf8.count + path.count }
+        var bytes: Int { method.utf8.count + scheme.utf8.count + authority.utf8.count + path.count }
     }
 
     fileprivate struct State {
         var slots: [Slot] = []
         var places: [Int: Int] = [:]
         var hand = 0
-        var octets = 0
+        var bytes = 0
     }
 
-    /// The octets of a target that are looked up, and their hash.
+    /// The bytes of a target that are looked up, and their hash.
     struct Key {
         fileprivate let method: String
         fileprivate let scheme: String
         fileprivate let authority: String
         fileprivate let path: String
-        /// How many of the path's octets count.
+        /// How many of the path's bytes count.
         fileprivate let length: Int
         fileprivate let withQuery: Bool
         fileprivate let hash: Int
@@ -70,17 +71,18 @@ final class TargetMemory: Sendable {
             let all = path.utf8.count
             var length = all
             if !withQuery {
-                length = path.withOctets { $0.firstIndex(of: UInt8(ascii: "?")) ?? all }
+                length = path.withBytes { $0.firstIndex(of: UInt8(ascii: "?")) ?? all }
             }
             self.length = length
             guard length + authority.utf8.count + method.utf8.count <= TargetMemory.longestTarget else { return nil }
             var hasher = Hasher()
-            // A method is a token, a scheme and an authority hold no slash, and the path begins with one: the four need nothing between them but this.
+            // A method is a token, a scheme and an authority hold no slash, and the path begins
+            // with one: the four need nothing between them but this.
             for text in [method, scheme, authority] {
-                text.withOctets { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+                text.withBytes { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
                 hasher.combine(UInt8(0))
             }
-            path.withOctets {
+            path.withBytes {
                 hasher.combine(bytes: UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: $0[..<length])))
             }
             hasher.combine(withQuery)
@@ -90,7 +92,7 @@ final class TargetMemory: Sendable {
         fileprivate func isOf(_ slot: Slot) -> Bool {
             slot.path.count == length && slot.hasQuery == withQuery && slot.authority == authority
                 && slot.method == method && slot.scheme == scheme
-                && path.withOctets { $0[..<length].elementsEqual(slot.path) }
+                && path.withBytes { $0[..<length].elementsEqual(slot.path) }
         }
     }
 
@@ -103,7 +105,7 @@ final class TargetMemory: Sendable {
     }
 
     func remember(_ answer: Answer, for key: Key) {
-        let path = key.path.withOctets { Array($0[..<key.length]) }
+        let path = key.path.withBytes { Array($0[..<key.length]) }
         let slot = Slot(
             hash: key.hash,
             method: key.method,
@@ -116,29 +118,29 @@ final class TargetMemory: Sendable {
         shards[key.hash & (Self.shardCount - 1)].state.withLock { $0.insert(slot) }
     }
 
-    /// Targets and octets that are remembered now.
-    var size: (targets: Int, octets: Int) {
-        shards.map { $0.state.withLock { ($0.slots.count, $0.octets) } }.reduce((0, 0)) { ($0.0 + $1.0, $0.1 + $1.1) }
+    /// Targets and bytes that are remembered now.
+    var size: (targets: Int, bytes: Int) {
+        shards.map { $0.state.withLock { ($0.slots.count, $0.bytes) } }.reduce((0, 0)) { ($0.0 + $1.0, $0.1 + $1.1) }
     }
 }
 
 extension TargetMemory.State {
     fileprivate mutating func insert(_ slot: TargetMemory.Slot) {
         if let place = places[slot.hash] {
-            octets += slot.octets - slots[place].octets
+            bytes += slot.bytes - slots[place].bytes
             slots[place] = slot
         } else {
             makeRoom(for: slot)
             places[slot.hash] = slots.count
             slots.append(slot)
-            octets += slot.octets
+            bytes += slot.bytes
         }
     }
 
     private mutating func makeRoom(for slot: TargetMemory.Slot) {
         let limit = TargetMemory.limit / TargetMemory.shardCount
-        let octetLimit = TargetMemory.octetLimit / TargetMemory.shardCount
-        while !slots.isEmpty, slots.count >= limit || octets + slot.octets > octetLimit {
+        let byteLimit = TargetMemory.byteLimit / TargetMemory.shardCount
+        while !slots.isEmpty, slots.count >= limit || bytes + slot.bytes > byteLimit {
             hand %= slots.count
             if slots[hand].wasUsed {
                 slots[hand].wasUsed = false
@@ -150,9 +152,10 @@ extension TargetMemory.State {
     }
 
     private mutating func remove(at place: Int) {
-        octets -= slots[place].octets
+        bytes -= slots[place].bytes
         places[slots[place].hash] = nil
-        // The last one takes its place, and the hand goes on: what came last is looked at after all others.
+        // The last one takes its place, and the hand goes on: what came last is looked at after all
+        // others.
         let last = slots.removeLast()
         if place < slots.count {
             slots[place] = last
@@ -163,8 +166,8 @@ extension TargetMemory.State {
 }
 
 extension String {
-    /// The octets without a copy, where there is no need for one.
-    func withOctets<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+    /// The bytes without a copy, where there is no need for one.
+    func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         if let result = utf8.withContiguousStorageIfAvailable(body) { return result }
         return Array(utf8).withUnsafeBufferPointer(body)
     }

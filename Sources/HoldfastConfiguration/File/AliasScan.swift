@@ -1,7 +1,8 @@
 /// Refuses files in which the parser itself would follow aliases without end.
 ///
-/// It compares the keys of a mapping, and a key may be a list of aliases of lists of aliases. Aliases as values are harmless: they are followed here, and counted. So a file may
-/// have aliases, or keys that are no texts, and not both. No configuration needs such keys.
+/// It compares the keys of a mapping, and a key may be a list of aliases of lists of aliases.
+/// Aliases as values are harmless: they are followed here, and counted. So a file may have aliases,
+/// or keys that are no texts, and not both. No configuration needs such keys.
 enum AliasScan {
     static func check(_ yaml: String) throws(Refusal) {
         var text = yaml
@@ -11,47 +12,49 @@ enum AliasScan {
         }
     }
 
-    /// Whether there may be an alias, and the line of what may be a key other than a text. Texts and comments can look like either; nothing that is one is overlooked.
-    private static func scan(_ octets: UnsafeBufferPointer<UInt8>) -> (alias: Bool, key: Int?) {
+    /// Whether there may be an alias, and the line of what may be a key other than a text. Texts
+    /// and comments can look like either; nothing that is one is overlooked.
+    private static func scan(_ bytes: UnsafeBufferPointer<UInt8>) -> (alias: Bool, key: Int?) {
         var line = 1
         var hasAlias = false
         var key: Int?
         var before = UInt8(ascii: "\n")
-        // What stands before the spaces before an octet.
+        // What stands before the spaces before a byte.
         var significant = before
         // Where the last list began, and whether what ended last could be an IPv6 address.
         var opening = -1
         var wasAddress = false
-        for index in octets.indices {
-            let octet = octets[index]
-            let next = index + 1 < octets.count ? octets[index + 1] : UInt8(ascii: "\n")
-            switch octet {
+        for index in bytes.indices {
+            let byte = bytes[index]
+            let next = index + 1 < bytes.count ? bytes[index + 1] : UInt8(ascii: "\n")
+            switch byte {
             case UInt8(ascii: "*"):
                 guard mayBegin(after: before), isName(next) else { break }
                 hasAlias = true
                 var end = index + 1
-                while end < octets.count, isName(octets[end]) { end += 1 }
-                while end < octets.count, isSpace(octets[end]) { end += 1 }
-                if key == nil, end < octets.count, octets[end] == UInt8(ascii: ":") { key = line }
+                while end < bytes.count, isName(bytes[end]) { end += 1 }
+                while end < bytes.count, isSpace(bytes[end]) { end += 1 }
+                if key == nil, end < bytes.count, bytes[end] == UInt8(ascii: ":") { key = line }
             case UInt8(ascii: "?"):
                 if key == nil, mayBegin(after: before) { key = line }
             case UInt8(ascii: ":"):
                 let endsList = significant == UInt8(ascii: "]") && !wasAddress
                 if key == nil, endsList || significant == UInt8(ascii: "}") { key = line }
             case UInt8(ascii: "["): opening = index
-            case UInt8(ascii: "]"): wasAddress = octets[(opening + 1)..<max(opening + 1, index)].allSatisfy(isOfAddress)
-            case UInt8(ascii: "\n"), UInt8(ascii: "\r"): line += octet == UInt8(ascii: "\n") ? 1 : 0
+            case UInt8(ascii: "]"): wasAddress = bytes[(opening + 1)..<max(opening + 1, index)].allSatisfy(isOfAddress)
+            case UInt8(ascii: "\n"), UInt8(ascii: "\r"): line += byte == UInt8(ascii: "\n") ? 1 : 0
             default: break
             }
-            before = octet
-            if !isSpace(octet) { significant = octet }
+            before = byte
+            if !isSpace(byte) { significant = byte }
         }
         return (hasAlias, key)
     }
 
-    /// A token begins at a line's start, after a space, or after what itself is a token. Words and stars are none that ends here.
-    private static func mayBegin(after octet: UInt8) -> Bool {
-        switch octet {
+    /// A token begins at a line's start, after a space, or after what itself is a token. Words and
+    /// stars are none that ends here.
+    private static func mayBegin(after byte: UInt8) -> Bool {
+        switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "."), UInt8(ascii: "/"), UInt8(ascii: "*"),
             UInt8(ascii: "_"), UInt8(ascii: "="):
             false
@@ -59,21 +62,21 @@ enum AliasScan {
         }
     }
 
-    private static func isSpace(_ octet: UInt8) -> Bool {
-        octet == 0x20 || octet == 0x09 || octet == 0x0A || octet == 0x0D
+    private static func isSpace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
     }
 
     /// Hexadecimal digits, colons and points: `https://[::1]:8080/` holds no key.
-    private static func isOfAddress(_ octet: UInt8) -> Bool {
-        switch octet {
+    private static func isOfAddress(_ byte: UInt8) -> Bool {
+        switch byte {
         case 0x30...0x39, 0x41...0x46, 0x61...0x66, UInt8(ascii: ":"), UInt8(ascii: "."): true
         default: false
         }
     }
 
     /// What names of anchors are made of.
-    private static func isName(_ octet: UInt8) -> Bool {
-        switch octet {
+    private static func isName(_ byte: UInt8) -> Bool {
+        switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "_"), UInt8(ascii: "-"): true
         default: false
         }

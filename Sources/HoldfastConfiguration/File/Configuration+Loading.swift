@@ -14,19 +14,20 @@ extension Configuration {
         try self.init(contentsOf: path, environment: environment, looksUpValues: true)
     }
 
-    /// Reads a file for a tool that sends nothing: the values of fields that come from the environment or files are not looked up, so none is missed.
+    /// Reads a file for a tool that sends nothing: the values of fields that come from the
+    /// environment or files are not looked up, so none is missed.
     package init(withoutValuesOf path: String) throws {
         try self.init(contentsOf: path, environment: [:], looksUpValues: false)
     }
 
     private init(contentsOf path: String, environment: [String: String], looksUpValues: Bool) throws {
-        let octets: [UInt8]
+        let bytes: [UInt8]
         switch FileContent.read(path, limit: Document.maximumLength) {
-        case .success(let found): octets = found
+        case .success(let found): bytes = found
         case .failure(let refusal):
             throw ConfigurationError([.init(file: path, message: "The file \(refusal.message)")])
         }
-        guard let text = String(validating: octets, as: UTF8.self) else {
+        guard let text = String(validating: bytes, as: UTF8.self) else {
             throw ConfigurationError([.init(file: path, message: "The file is not UTF-8.")])
         }
         try self.init(yaml: text, file: path, environment: environment, looksUpValues: looksUpValues)
@@ -36,7 +37,8 @@ extension Configuration {
     ///
     /// - Parameters:
     ///   - yaml: the text, 16 MiB at most.
-    ///   - file: what messages call it; paths in it are relative to its folder, and to the current one where it is `nil`.
+    ///   - file: what messages call it; paths in it are relative to its folder, and to the current
+    ///     one where it is `nil`.
     ///   - environment: where `{env: NAME}` is looked up.
     /// - Throws: ``ConfigurationError`` with all that is wrong, in the order of the lines.
     public init(

@@ -7,9 +7,11 @@ extension Configuration.Route {
     /// - Parameter number: which of the routes it is, from 1, where no file says so.
     func subject(number: Int) -> String { name.map { "route \(shown($0))" } ?? "route \(self.number ?? number)" }
 
-    /// What is left of a request's path (with its query) behind this route's: empty, or begins with a slash or a question mark; `nil` where the route is about others.
+    /// What is left of a request's path (with its query) behind this route's: empty, or begins with
+    /// a slash or a question mark; `nil` where the route is about others.
     ///
-    /// Paths are compared in normal form: `//v%31;x/y` is below `/v1`. A gateway refuses dot segments before.
+    /// Paths are compared in normal form: `//v%31;x/y` is below `/v1`. A gateway refuses dot
+    /// segments before.
     func rest(of path: String, host requested: String?) -> Substring? {
         if let host {
             guard let requested = requested?.lowercased() else { return nil }
@@ -19,7 +21,8 @@ extension Configuration.Route {
         return path.utf8.first == UInt8(ascii: "/") ? PathPrefix(self.path).rest(of: path) : nil
     }
 
-    /// Whether a route's host stands for another, or for what clients ask for. A host without a port stands for any port.
+    /// Whether a route's host stands for another, or for what clients ask for. A host without a
+    /// port stands for any port.
     static func host(_ host: String, covers other: String) -> Bool {
         let mine = host.lowercased()
         let its = mine.hasPort ? other : other.withoutPort
@@ -46,7 +49,8 @@ extension Configuration {
     /// - Parameters:
     ///   - host: what the client asks for, with its port where it names one.
     ///   - path: as it came, with or without the query.
-    /// - Returns: the route, and what is left of the path behind the route's, for ``Route/origin``: empty, or begins with a slash or a question mark.
+    /// - Returns: the route, and what is left of the path behind the route's, for ``Route/origin``:
+    ///   empty, or begins with a slash or a question mark.
     public func route(for host: String?, path: String) -> (route: Route, rest: Substring)? {
         for route in routes {
             if let rest = route.rest(of: path, host: host) { return (route, rest) }
@@ -126,7 +130,7 @@ extension Configuration {
             report("\(shown(path)) ends with a slash. Write \(shown(path.dropLast())): what is below it is meant, too.")
         }
         if !path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"?#*".utf8.contains($0) }) {
-            report("\(shown(path)) holds a space, '?', '#', '*' or an octet outside ASCII. Percent-encode it.")
+            report("\(shown(path)) holds a space, '?', '#', '*' or a byte outside ASCII. Percent-encode it.")
         }
         if PathNormalForm.hasDotSegment(path) {
             report("\(shown(path)) holds a dot segment, which no client sends.")
@@ -136,7 +140,8 @@ extension Configuration {
         }
     }
 
-    /// The routes' modes as rules: about all that is asked of a route's origin. They come after all rules, so that a rule with a mode goes before.
+    /// The routes' modes as rules: about all that is asked of a route's origin. They come after all
+    /// rules, so that a rule with a mode goes before.
     func routeModes() -> [CompiledRules.Entry] {
         routes.enumerated().compactMap { index, route in
             guard let mode = route.mode, let target = try? TargetURI(route.origin) else { return nil }

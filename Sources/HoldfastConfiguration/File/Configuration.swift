@@ -1,20 +1,24 @@
 public import HTTPCache
 
-/// What one configuration file says, for library, gateway and tools alike. Every part is optional; a `nil` is a default of whoever uses it.
+/// What one configuration file says, for library, gateway and tools alike. Every part is optional;
+/// a `nil` is a default of whoever uses it.
 public struct Configuration: Sendable {
     /// Where clients ask, and where that is at the origin.
     public struct Route: Sendable, Hashable {
         /// What messages call it.
         public var name: String?
-        /// The host that clients ask for, with its port where they name one; `*.example.com` for all hosts of one more label. `nil`: any.
+        /// The host that clients ask for, with its port where they name one; `*.example.com` for
+        /// all hosts of one more label. `nil`: any.
         public var host: String?
-        /// The path that requests begin with, up to a slash or their end; taken away before they are sent. `/`: any.
+        /// The path that requests begin with, up to a slash or their end; taken away before they
+        /// are sent. `/`: any.
         public var path: String
         /// An absolute URL; its path goes before what is left of the request's.
         public var origin: String
         /// Sends the client's `Host` to the origin, and keys by it.
         public var preservesHost: Bool
-        /// How much of the network may be used for what goes this way. A rule with a mode goes before it.
+        /// How much of the network may be used for what goes this way. A rule with a mode goes
+        /// before it.
         public var mode: OfflineMode?
         /// `unknown-fields`: what becomes of request fields of which nothing is known.
         public var unknownFields: FieldHandling?
@@ -47,17 +51,17 @@ public struct Configuration: Sendable {
     public struct Store: Sendable, Hashable {
         /// `path`: the store's folder; relative to the file's.
         public var path: String?
-        /// `budget`: octets on disk.
+        /// `budget`: bytes on disk.
         public var budget: Int64?
-        /// `memory`: octets in memory.
+        /// `memory`: bytes in memory.
         public var memory: Int?
-        /// `largest-resident-body`: octets of a body that is kept in memory.
+        /// `largest-resident-body`: bytes of a body that is kept in memory.
         public var maximumResidentBody: Int?
         /// `secure-delete`
         public var securelyDeletes: Bool?
-        /// `quotas.tags`: octets by tag.
+        /// `quotas.tags`: bytes by tag.
         public var tagQuotas: [String: Int64] = [:]
-        /// `quotas.origins`: octets by origin.
+        /// `quotas.origins`: bytes by origin.
         public var originQuotas: [String: Int64] = [:]
         /// `quotas.each-origin`
         public var eachOriginQuota: Int64?
@@ -73,19 +77,21 @@ public struct Configuration: Sendable {
     public struct Limits: Sendable, Hashable {
         /// `connections`: of clients at one time.
         public var connections: Int?
-        /// `connections-per-client`: of one IP address at one time; `nil` where only `connections` counts.
+        /// `connections-per-client`: of one IP address at one time; `nil` where only `connections`
+        /// counts.
         public var connectionsPerClient: Int?
-        /// `request-body`: octets of a request's content.
+        /// `request-body`: bytes of a request's content.
         public var requestBody: Int64?
-        /// `upload-rate`: bytes of a request's content that a client has to send in a second; 0 is any rate.
+        /// `upload-rate`: bytes of a request's content that a client has to send in a second; 0 is
+        /// any rate.
         public var uploadRate: Int64?
         /// `in-flight-per-origin`
         public var inFlightPerOrigin: Int?
         /// `waiting-per-origin`
         public var waitingPerOrigin: Int?
-        /// `keyed-content`: octets of content that becomes part of a key.
+        /// `keyed-content`: bytes of content that becomes part of a key.
         public var keyedContent: Int?
-        /// `request-head`: octets of a request's head.
+        /// `request-head`: bytes of a request's head.
         public var requestHead: Int?
         /// None.
         public init() {}
@@ -95,7 +101,8 @@ public struct Configuration: Sendable {
     public struct Clients: Sendable, Hashable {
         /// `trusted`: proxies in front of the gateway, by their addresses.
         public var trusted: [AddressRange] = []
-        /// `underscored-fields`: what becomes of request fields whose names hold a `_`; ``FieldHandling/drop`` or ``FieldHandling/pass``.
+        /// `underscored-fields`: what becomes of request fields whose names hold a `_`;
+        /// ``FieldHandling/drop`` or ``FieldHandling/pass``.
         public var underscoredFields: FieldHandling?
         /// `cache-status`: who is told more than whether it was a hit.
         public var cacheStatus: Audience?
@@ -153,7 +160,8 @@ public struct Configuration: Sendable {
     public var store = Store()
     /// `limits`
     public var limits = Limits()
-    /// `timeouts`, `breaker`, `guard`, `eager-refresh`, `failure-throttle` at the top level, and the limits of origins: what holds where no rule says more.
+    /// `timeouts`, `breaker`, `guard`, `eager-refresh`, `failure-throttle` at the top level, and
+    /// the limits of origins: what holds where no rule says more.
     public var options = EngineOptions()
     /// `routes`, in the order in which they are tried: the first that matches is taken.
     public var routes: [Route] = []

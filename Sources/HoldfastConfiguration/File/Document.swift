@@ -2,9 +2,10 @@ import Yams
 
 /// Reads YAML, and so JSON, into ``FileValue``.
 ///
-/// Bounded in depth and in the number of values, aliases put in their places: what is small in a file can be large behind it.
+/// Bounded in depth and in the number of values, aliases put in their places: what is small in a
+/// file can be large behind it.
 struct Document {
-    /// Octets of a file.
+    /// Bytes of a file.
     static let maximumLength = 16 << 20
     /// Lists and mappings within each other.
     static let maximumDepth = 32
@@ -18,7 +19,7 @@ struct Document {
         // The parser of texts takes no byte order mark, which editors leave there. YAML 1.2 §5.2
         let yaml = text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
         guard yaml.utf8.count <= maximumLength else {
-            throw Refusal("The file has \(yaml.utf8.count) octets. The limit is \(maximumLength).")
+            throw Refusal("The file has \(yaml.utf8.count) bytes. The limit is \(maximumLength).")
         }
         try AliasScan.check(yaml)
         let node: Node?

@@ -1,5 +1,6 @@
 extension EffectiveConfiguration: CustomStringConvertible {
-    /// A text for people: one line for each setting, with the line of the file that says it, or `default`.
+    /// A text for people: one line for each setting, with the line of the file that says it, or
+    /// `default`.
     public var description: String {
         var lines = ["\(file ?? "configuration"), version \(version)", ""]
         lines += Self.rows(settings, indent: "  ")

@@ -1,9 +1,11 @@
 import HTTPCache
 import HTTPTypes
 
-/// What a configuration amounts to: every setting with its value, defaults included, for people and for programs.
+/// What a configuration amounts to: every setting with its value, defaults included, for people and
+/// for programs.
 ///
-/// It holds no secrets: values of fields that come from elsewhere are `(from the environment: NAME)` or `(from the file: PATH)`.
+/// It holds no secrets: values of fields that come from elsewhere are `(from the environment:
+/// NAME)` or `(from the file: PATH)`.
 public struct EffectiveConfiguration: Sendable, Hashable, Codable {
     /// One setting.
     public struct Setting: Sendable, Hashable, Codable {

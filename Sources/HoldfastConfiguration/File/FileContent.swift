@@ -1,6 +1,6 @@
 import Foundation
 
-/// The octets of a file, up to a limit.
+/// The bytes of a file, up to a limit.
 enum FileContent {
     static func read(_ path: String, limit: Int) -> Result<[UInt8], Refusal> {
         var isFolder: ObjCBool = false
@@ -12,16 +12,16 @@ enum FileContent {
             return .failure(Refusal("cannot be opened. Check who may read it."))
         }
         defer { try? file.close() }
-        var octets: [UInt8] = []
+        var bytes: [UInt8] = []
         do {
             // One more than is allowed: devices and pipes tell no length.
-            while octets.count <= limit, let data = try file.read(upToCount: limit + 1 - octets.count), !data.isEmpty {
-                octets += data
+            while bytes.count <= limit, let data = try file.read(upToCount: limit + 1 - bytes.count), !data.isEmpty {
+                bytes += data
             }
         } catch {
             return .failure(Refusal("cannot be read."))
         }
-        guard octets.count <= limit else { return .failure(Refusal("is too large. The limit is \(limit) octets.")) }
-        return .success(octets)
+        guard bytes.count <= limit else { return .failure(Refusal("is too large. The limit is \(limit) bytes.")) }
+        return .success(bytes)
     }
 }

@@ -6,7 +6,8 @@ struct FileReader {
     private(set) var findings: [ConfigurationError.Finding] = []
     private(set) var configuration = Configuration()
     private(set) var rules: [Rule] = []
-    /// Places of rules that have findings already, so that nothing is said of what they only seem to say.
+    /// Places of rules that have findings already, so that nothing is said of what they only seem
+    /// to say.
     private(set) var brokenRules: Set<Int> = []
 
     init(_ document: FileValue, file: String?) {

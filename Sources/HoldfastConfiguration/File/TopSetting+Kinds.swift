@@ -15,7 +15,7 @@ extension TopSetting {
                 guard size >= least else { throw Refusal("\(value.shown) is less than \(least) B.") }
                 configuration[keyPath: path] = size
             },
-            written: { Quantity.written(octets: $0[keyPath: path] ?? standard) }
+            written: { Quantity.written(bytes: $0[keyPath: path] ?? standard) }
         )
     }
 
@@ -30,7 +30,7 @@ extension TopSetting {
             read: { (value, configuration) throws(Refusal) in
                 configuration[keyPath: path] = Int(clamping: try Readers.size(value))
             },
-            written: { Quantity.written(octets: Int64($0[keyPath: path] ?? standard)) }
+            written: { Quantity.written(bytes: Int64($0[keyPath: path] ?? standard)) }
         )
     }
 
@@ -123,7 +123,7 @@ extension TopSetting {
             case "tags":
                 for quota in try entry.value.entries("tags and sizes") {
                     guard !quota.key.isEmpty, quota.key.utf8.count <= 1024 else {
-                        throw Refusal("A tag has 1 to 1024 octets.", line: quota.line)
+                        throw Refusal("A tag has 1 to 1024 bytes.", line: quota.line)
                     }
                     configuration.store.tagQuotas[quota.key] = try self.quota(quota)
                 }

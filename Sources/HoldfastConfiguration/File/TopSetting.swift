@@ -88,13 +88,13 @@ struct TopSetting: Sendable {
         TopSetting("store.quotas", read: quotas) { configuration in
             let store = configuration.store
             func written(_ quotas: [String: Int64]) -> String {
-                let items = quotas.sorted { $0.key < $1.key }.map { "\($0.key): \(Quantity.written(octets: $0.value))" }
+                let items = quotas.sorted { $0.key < $1.key }.map { "\($0.key): \(Quantity.written(bytes: $0.value))" }
                 return "{\(items.joined(separator: ", "))}"
             }
             var parts: [String] = []
             if !store.tagQuotas.isEmpty { parts.append("tags: \(written(store.tagQuotas))") }
             if !store.originQuotas.isEmpty { parts.append("origins: \(written(store.originQuotas))") }
-            if let each = store.eachOriginQuota { parts.append("each-origin: \(Quantity.written(octets: each))") }
+            if let each = store.eachOriginQuota { parts.append("each-origin: \(Quantity.written(bytes: each))") }
             return parts.isEmpty ? nil : "{\(parts.joined(separator: ", "))}"
         },
     ]
@@ -116,7 +116,7 @@ struct TopSetting: Sendable {
             },
             written: {
                 let rate = $0.limits.uploadRate ?? 1 << 10
-                return rate > 0 ? Quantity.written(octets: rate) : "off"
+                return rate > 0 ? Quantity.written(bytes: rate) : "off"
             }
         ),
         TopSetting(

@@ -1,30 +1,30 @@
 import HTTPCacheSemantics
 
 extension CompiledPattern {
-    /// The longest pattern, in octets.
+    /// The longest pattern, in bytes.
     static let maximumLength = 8192
 
     /// - Throws: what keeps the text from being a pattern, or from standing for any target.
     init(_ pattern: URLPattern) throws(Refusal) {
         let text = pattern.text
-        let octets = Array(text.utf8)
-        guard octets.count <= Self.maximumLength else {
-            throw Refusal("\(shown(text)) is too long. The limit of a pattern is \(Self.maximumLength) octets.")
+        let bytes = Array(text.utf8)
+        guard bytes.count <= Self.maximumLength else {
+            throw Refusal("\(shown(text)) is too long. The limit of a pattern is \(Self.maximumLength) bytes.")
         }
-        guard octets.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+        guard bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw Refusal(
-                "\(shown(text)) holds a space, a control or an octet outside ASCII. Percent-encode it, as it is in the requests."
+                "\(shown(text)) holds a space, a control or a byte outside ASCII. Percent-encode it, as it is in the requests."
             )
         }
-        guard !octets.contains(UInt8(ascii: "#")) else {
+        guard !bytes.contains(UInt8(ascii: "#")) else {
             throw Refusal("\(shown(text)) holds a '#': fragments are never sent, so this matches nothing.")
         }
         let slash = UInt8(ascii: "/")
-        let question = octets.firstIndex(of: UInt8(ascii: "?")) ?? octets.endIndex
-        let base = octets[..<question]
+        let question = bytes.firstIndex(of: UInt8(ascii: "?")) ?? bytes.endIndex
+        let base = bytes[..<question]
         let query =
-            question < octets.endIndex
-            ? Glob(PathNormalForm.query(octets[(question + 1)...]), separator: nil) : nil
+            question < bytes.endIndex
+            ? Glob(PathNormalForm.query(bytes[(question + 1)...]), separator: nil) : nil
         guard !base.contains(UInt8(ascii: ";")) else {
             throw Refusal(
                 "\(shown(text)) holds a ';': path parameters are not compared. Leave them out; '%3B' is for a semicolon in a name."
@@ -61,36 +61,36 @@ extension CompiledPattern {
     }
 
     private static func authority(
-        _ octets: ArraySlice<UInt8>,
+        _ bytes: ArraySlice<UInt8>,
         of text: String
     ) throws(Refusal) -> (host: Glob, port: Port?) {
         let colon = UInt8(ascii: ":")
-        guard !octets.contains(UInt8(ascii: "@")) else {
+        guard !bytes.contains(UInt8(ascii: "@")) else {
             throw Refusal("\(shown(text)) holds user information, which no target has.")
         }
-        let isBracketed = octets.first == UInt8(ascii: "[")
+        let isBracketed = bytes.first == UInt8(ascii: "[")
         let end: Int
         if isBracketed {
-            end = octets.firstIndex(of: UInt8(ascii: "]")).map { $0 + 1 } ?? octets.endIndex
+            end = bytes.firstIndex(of: UInt8(ascii: "]")).map { $0 + 1 } ?? bytes.endIndex
         } else {
-            end = octets.firstIndex(of: colon) ?? octets.endIndex
+            end = bytes.firstIndex(of: colon) ?? bytes.endIndex
         }
-        let host = octets[..<end].map(\.lowercasedASCII)
+        let host = bytes[..<end].map(\.lowercasedASCII)
         let isWild = host.contains(UInt8(ascii: "*"))
         // What stands for a star must be something that a host can hold.
         let sample = host.map { $0 == UInt8(ascii: "*") ? UInt8(ascii: "a") : $0 }
         guard !host.isEmpty, !(isBracketed && isWild),
             (try? TargetURI("http://\(String(decoding: sample, as: UTF8.self))/")) != nil
         else { throw Refusal("The host of \(shown(text)) is none, so this can match no target.") }
-        return (Glob(host, separator: UInt8(ascii: ".")), try port(octets[end...], of: text))
+        return (Glob(host, separator: UInt8(ascii: ".")), try port(bytes[end...], of: text))
     }
 
-    private static func port(_ octets: ArraySlice<UInt8>, of text: String) throws(Refusal) -> Port? {
-        guard octets.first == UInt8(ascii: ":") else {
-            if octets.isEmpty { return nil }
+    private static func port(_ bytes: ArraySlice<UInt8>, of text: String) throws(Refusal) -> Port? {
+        guard bytes.first == UInt8(ascii: ":") else {
+            if bytes.isEmpty { return nil }
             throw Refusal("The host of \(shown(text)) is none, so this can match no target.")
         }
-        let digits = String(decoding: octets.dropFirst(), as: UTF8.self)
+        let digits = String(decoding: bytes.dropFirst(), as: UTF8.self)
         if digits == "*" { return .any }
         guard let number = UInt16(digits), number > 0, digits.utf8.first != UInt8(ascii: "+") else {
             throw Refusal("The port of \(shown(text)) is no number from 1 to 65535, and not '*'.")

@@ -32,7 +32,8 @@ struct CompiledPattern: Sendable, Hashable {
 
     func matches(_ target: TargetParts) -> Bool { matchesBase(target) && matchesQuery(target) }
 
-    /// Whether every target that the other stands for is one that this stands for. `false` where that cannot be told.
+    /// Whether every target that the other stands for is one that this stands for. `false` where
+    /// that cannot be told.
     func covers(_ other: CompiledPattern) -> Bool {
         func portsCover(_ mine: Port?, _ its: Port?) -> Bool {
             guard let its else { return true }

@@ -1,16 +1,17 @@
-/// Octets with stars between them: one part of a ``URLPattern``.
+/// Bytes with stars between them: one part of a ``URLPattern``.
 ///
-/// Matching takes a time that is bounded by the lengths of text and pattern, whatever they are: there is no backtracking.
+/// Matching takes a time that is bounded by the lengths of text and pattern, whatever they are:
+/// there is no backtracking.
 struct Glob: Sendable, Hashable {
     enum Token: Sendable, Hashable {
-        case octet(UInt8)
-        /// Any octets but the separator.
+        case byte(UInt8)
+        /// Any bytes but the separator.
         case one
-        /// Any octets.
+        /// Any bytes.
         case many
     }
 
-    /// What ``Token/one`` does not stand for; `nil`: there is no such octet.
+    /// What ``Token/one`` does not stand for; `nil`: there is no such byte.
     let separator: UInt8?
     let tokens: [Token]
     /// What stands before the first star: all, where there is none.
@@ -30,9 +31,9 @@ struct Glob: Sendable, Hashable {
 
     init(_ text: some Sequence<UInt8>, separator: UInt8?) {
         var tokens: [Token] = []
-        for octet in text {
-            guard octet == UInt8(ascii: "*") else {
-                tokens.append(.octet(octet))
+        for byte in text {
+            guard byte == UInt8(ascii: "*") else {
+                tokens.append(.byte(byte))
                 continue
             }
             // Two or more stars in a row are one that stands for anything.
@@ -44,14 +45,14 @@ struct Glob: Sendable, Hashable {
         }
         self.separator = separator
         self.tokens = tokens
-        prefix = Self.literal(tokens.prefix(while: \.isOctet))
+        prefix = Self.literal(tokens.prefix(while: \.isByte))
         hasStar = prefix.count < tokens.count
         guard hasStar else {
             suffix = []
             middle = .nothing
             return
         }
-        let end = tokens.lastIndex { !$0.isOctet } ?? 0
+        let end = tokens.lastIndex { !$0.isByte } ?? 0
         suffix = Self.literal(tokens[(end + 1)...])
         let between = Array(tokens[prefix.count...end])
         switch between {
@@ -62,12 +63,13 @@ struct Glob: Sendable, Hashable {
     }
 
     private static func literal(_ tokens: some Sequence<Token>) -> [UInt8] {
-        tokens.compactMap { if case .octet(let octet) = $0 { octet } else { nil } }
+        tokens.compactMap { if case .byte(let byte) = $0 { byte } else { nil } }
     }
 
-    /// Octets that every text holds behind ``prefix``: what stands between stars, and behind the last.
+    /// Bytes that every text holds behind ``prefix``: what stands between stars, and behind the
+    /// last.
     var literalsBehindStars: [[UInt8]] {
-        tokens[prefix.count...].split { !$0.isOctet }.map { Self.literal($0) }
+        tokens[prefix.count...].split { !$0.isByte }.map { Self.literal($0) }
     }
 
     /// Whether it stands for all of a text.
@@ -85,7 +87,8 @@ struct Glob: Sendable, Hashable {
         }
     }
 
-    /// Whether everything that the other stands for is something that this stands for. `false` where that cannot be told.
+    /// Whether everything that the other stands for is something that this stands for. `false`
+    /// where that cannot be told.
     func covers(_ other: Glob) -> Bool {
         if tokens == other.tokens { return true }
         if !other.hasStar { return matches(other.prefix) }
@@ -97,5 +100,5 @@ struct Glob: Sendable, Hashable {
 }
 
 extension Glob.Token {
-    var isOctet: Bool { if case .octet = self { true } else { false } }
+    var isByte: Bool { if case .byte = self { true } else { false } }
 }

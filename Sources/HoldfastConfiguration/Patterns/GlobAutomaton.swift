@@ -1,12 +1,14 @@
-/// All the places of a pattern that can have been reached, as bits: one step for each octet of the text.
+/// All the places of a pattern that can have been reached, as bits: one step for each byte of the
+/// text.
 struct GlobAutomaton: Sendable, Hashable {
     /// The number of tokens: the bit of the end.
     private let end: Int
     private let words: Int
     private let separator: UInt8?
-    /// For each octet the number of its masks in ``literals``, from 1; 0 for those that the pattern does not hold.
+    /// For each byte the number of its masks in ``literals``, from 1; 0 for those that the pattern
+    /// does not hold.
     private let classes: [UInt8]
-    /// Places at which an octet of a class stands, `words` for each class.
+    /// Places at which a byte of a class stands, `words` for each class.
     private let literals: [UInt64]
     /// Places of stars that stand for anything.
     private let many: [UInt64]
@@ -25,12 +27,12 @@ struct GlobAutomaton: Sendable, Hashable {
         for (index, token) in tokens.enumerated() {
             let bit: UInt64 = 1 << UInt64(index % 64)
             switch token {
-            case .octet(let octet):
-                if classes[Int(octet)] == 0 {
+            case .byte(let byte):
+                if classes[Int(byte)] == 0 {
                     literals += [UInt64](repeating: 0, count: words)
-                    classes[Int(octet)] = UInt8(literals.count / words)
+                    classes[Int(byte)] = UInt8(literals.count / words)
                 }
-                literals[(Int(classes[Int(octet)]) - 1) * words + index / 64] |= bit
+                literals[(Int(classes[Int(byte)]) - 1) * words + index / 64] |= bit
             case .one: stars[index / 64] |= bit
             case .many:
                 stars[index / 64] |= bit
@@ -47,9 +49,9 @@ struct GlobAutomaton: Sendable, Hashable {
         var reached = [UInt64](repeating: 0, count: words)
         reached[0] = 1
         skipStars(&reached)
-        for octet in text {
-            let mask = Int(classes[Int(octet)]) - 1
-            let staying = octet == separator ? many : stars
+        for byte in text {
+            let mask = Int(classes[Int(byte)]) - 1
+            let staying = byte == separator ? many : stars
             var carried: UInt64 = 0
             var any: UInt64 = 0
             for word in 0..<words {

@@ -2,7 +2,8 @@ public import HTTPTypes
 
 /// What holds for some requests and the responses to them.
 ///
-/// Of several rules that match, the first that has a setting decides it: each setting on its own. So special rules stand before general ones.
+/// Of several rules that match, the first that has a setting decides it: each setting on its own.
+/// So special rules stand before general ones.
 ///
 /// ```swift
 /// let rules = try RuleSet([
@@ -12,11 +13,14 @@ public import HTTPTypes
 /// ])
 /// ```
 public struct Rule: Sendable, Hashable {
-    /// Which requests and responses a rule is about: all conditions hold. Without any it is about all.
+    /// Which requests and responses a rule is about: all conditions hold. Without any it is about
+    /// all.
     public struct Match: Sendable, Hashable {
-        /// Patterns for the target URI (the origin's), of which one matches; see ``URLPattern``. Empty: any.
+        /// Patterns for the target URI (the origin's), of which one matches; see ``URLPattern``.
+        /// Empty: any.
         public var urls: [URLPattern]
-        /// Methods, of which one is the request's; GET stands for HEAD as well, which has the same key. Empty: any.
+        /// Methods, of which one is the request's; GET stands for HEAD as well, which has the same
+        /// key. Empty: any.
         public var methods: [HTTPRequest.Method]
         /// Media types of the response, of which one matches: `image/png`, `image/*`. Empty: any.
         ///
@@ -31,13 +35,15 @@ public struct Rule: Sendable, Hashable {
         }
     }
 
-    /// Where a rule stands in a file, for messages and decisions. It makes no difference to what the rule says.
+    /// Where a rule stands in a file, for messages and decisions. It makes no difference to what
+    /// the rule says.
     public struct Location: Sendable, Hashable {
         /// The file.
         public var file: String?
         /// The line on which the rule begins.
         public var line: Int
-        /// The lines of its settings, by their names as they are written: `freshness.lifetime`; and of `match.url`, `match.method` and `match.content-type`.
+        /// The lines of its settings, by their names as they are written: `freshness.lifetime`; and
+        /// of `match.url`, `match.method` and `match.content-type`.
         public var settings: [String: Int]
 
         /// A location.

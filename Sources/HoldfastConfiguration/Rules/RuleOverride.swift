@@ -1,7 +1,8 @@
 import Foundation
 public import HTTPCache
 
-/// The settings of one rule as a request's own: they go before what the rules of the engine say for it (`CacheRequest.overrides`).
+/// The settings of one rule as a request's own: they go before what the rules of the engine say for
+/// it (`CacheRequest.overrides`).
 ///
 /// ```swift
 /// request.overrides = try RuleOverride(RuleSettings {
@@ -10,7 +11,8 @@ public import HTTPCache
 /// })
 /// ```
 ///
-/// Two with the same settings and values are equal, so it may be made for each request; to make it once saves the check.
+/// Two with the same settings and values are equal, so it may be made for each request; to make it
+/// once saves the check.
 public struct RuleOverride: SettingsOverriding {
     /// What it says.
     public let settings: RuleSettings
@@ -25,8 +27,10 @@ public struct RuleOverride: SettingsOverriding {
     ///   - settings: all that a rule can say.
     ///   - name: what explanations call it, where a rule would have its name.
     ///   - environment: where ``FieldValue/environment(_:)`` is looked up; `nil`: this process's.
-    ///   - folder: what the paths of ``FieldValue/file(_:)`` are relative to; `nil`: the current folder.
-    /// - Throws: ``ConfigurationError``: settings that contradict each other or are out of bounds; a field's value that is missing.
+    ///   - folder: what the paths of ``FieldValue/file(_:)`` are relative to; `nil`: the current
+    ///     folder.
+    /// - Throws: ``ConfigurationError``: settings that contradict each other or are out of bounds;
+    ///   a field's value that is missing.
     public init(
         _ settings: RuleSettings,
         named name: String = "endpoint",

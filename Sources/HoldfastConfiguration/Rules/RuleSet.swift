@@ -4,8 +4,9 @@ public import HTTPTypes
 
 /// Rules, checked and compiled.
 ///
-/// The same whether they came from a file or were made of Swift values. What they say of a request is remembered by its raw target, so that a request that
-/// comes again costs one look into a table of bounded size.
+/// The same whether they came from a file or were made of Swift values. What they say of a request
+/// is remembered by its raw target, so that a request that comes again costs one look into a table
+/// of bounded size.
 public final class RuleSet: ExchangeRules {
     /// The rules in their order.
     public let rules: [Rule]
@@ -22,8 +23,10 @@ public final class RuleSet: ExchangeRules {
     /// - Parameters:
     ///   - rules: in their order: of those that match, the first that has a setting decides it.
     ///   - environment: where ``FieldValue/environment(_:)`` is looked up; `nil`: this process's.
-    ///   - folder: what the paths of ``FieldValue/file(_:)`` are relative to; `nil`: the current folder.
-    /// - Throws: ``ConfigurationError``: a rule that contradicts itself, or can never match; a field's value that is missing.
+    ///   - folder: what the paths of ``FieldValue/file(_:)`` are relative to; `nil`: the current
+    ///     folder.
+    /// - Throws: ``ConfigurationError``: a rule that contradicts itself, or can never match; a
+    ///   field's value that is missing.
     public convenience init(
         _ rules: [Rule],
         environment: [String: String]? = nil,

@@ -11,8 +11,8 @@ public import HTTPTypes
 /// }
 /// ```
 ///
-/// Each setting is optional: where it is `nil`, the next rule that matches decides it, and at last the
-/// engine's options and the response itself.
+/// Each setting is optional: where it is `nil`, the next rule that matches decides it, and at last
+/// the engine's options and the response itself.
 public struct RuleSettings: Sendable, Hashable {
     /// A setting that can be switched off.
     public enum Switch<Value: Sendable & Hashable>: Sendable, Hashable {
@@ -42,7 +42,8 @@ public struct RuleSettings: Sendable, Hashable {
         case limited(Duration)
     }
 
-    /// `stale`: how long after their freshness responses are used, and what for. RFC 9111 §4.2.4, RFC 5861
+    /// `stale`: how long after their freshness responses are used, and what for. RFC 9111 §4.2.4,
+    /// RFC 5861
     public struct Staleness: Sendable, Hashable {
         /// `while-revalidate`: served while they are renewed in the background.
         public var whileRevalidate: Duration?
@@ -67,7 +68,8 @@ public struct RuleSettings: Sendable, Hashable {
         public var parameters: [String]?
         /// `fields`: request fields that are sent, and tell neither variants nor principals apart.
         public var fields: [HTTPField.Name]?
-        /// `directives`: of responses: `no-store`, `no-cache`, `private`, `must-revalidate`, `proxy-revalidate`, `s-maxage`.
+        /// `directives`: of responses: `no-store`, `no-cache`, `private`, `must-revalidate`,
+        /// `proxy-revalidate`, `s-maxage`.
         public var directives: PolicyOverrides.Directives?
         /// None.
         public init() {}
@@ -77,7 +79,8 @@ public struct RuleSettings: Sendable, Hashable {
     public struct Normalizing: Sendable, Hashable {
         /// `sort-parameters`
         public var sortsParameters: Bool?
-        /// `drop-parameters`: a trailing `*` stands for any ending; the word `tracking` for ``trackingParameters``.
+        /// `drop-parameters`: a trailing `*` stands for any ending; the word `tracking` for
+        /// ``trackingParameters``.
         public var droppedParameters: [String]?
         /// `accept-encoding`: one spelling for all requests that mean the same.
         public var acceptEncoding: Bool?
@@ -91,11 +94,12 @@ public struct RuleSettings: Sendable, Hashable {
         public var methods: [HTTPRequest.Method]?
         /// `statuses`: which are stored.
         public var statuses: Set<Int>?
-        /// `largest`: octets of a body.
+        /// `largest`: bytes of a body.
         public var largest: Int64?
-        /// `smallest`: octets of a body.
+        /// `smallest`: bytes of a body.
         public var smallest: Int64?
-        /// `content`: `any` or `graphql`: a POST's content is part of its key, and its answer may be stored.
+        /// `content`: `any` or `graphql`: a POST's content is part of its key, and its answer may
+        /// be stored.
         public var content: ExchangeSettings.KeyedContent?
         /// `per`: `{field: NAME}` or `{cookie: NAME}`: each principal's apart.
         public var principal: ExchangeSettings.PrincipalSource?
@@ -107,7 +111,8 @@ public struct RuleSettings: Sendable, Hashable {
 
     /// `to-origin`, `to-client`: fields that are set and removed.
     public struct Fields: Sendable, Hashable {
-        /// `set`: name and value; values can come from the environment or a file, and are never shown then.
+        /// `set`: name and value; values can come from the environment or a file, and are never
+        /// shown then.
         public var set: [HTTPField.Name: FieldValue]?
         /// `remove`
         public var removed: [HTTPField.Name]?
@@ -137,7 +142,8 @@ public struct RuleSettings: Sendable, Hashable {
     public var toClient = Fields()
     /// `guard`: keeps good stored data from what looks wrong.
     public var goodDataGuard: Switch<GoodDataGuard>?
-    /// `eager-refresh`: the share of its lifetime, 0 to 1, after which a response is renewed in the background.
+    /// `eager-refresh`: the share of its lifetime, 0 to 1, after which a response is renewed in the
+    /// background.
     public var eagerRefresh: Switch<Double>?
     /// `timeouts.soft`: how long a caller waits while a stored response could answer.
     public var softTimeout: Switch<Duration>?
@@ -157,7 +163,8 @@ public struct RuleSettings: Sendable, Hashable {
     /// The word in `normalize.drop-parameters` that stands for ``trackingParameters``.
     static let trackingWord = "tracking"
 
-    /// Parameters that tell how somebody came to a page and change nothing about it: what the word `tracking` stands for in `normalize.drop-parameters`.
+    /// Parameters that tell how somebody came to a page and change nothing about it: what the word
+    /// `tracking` stands for in `normalize.drop-parameters`.
     public static let trackingParameters = [
         "utm_*", "fbclid", "gclid", "gclsrc", "dclid", "gbraid", "wbraid", "msclkid", "yclid", "twclid", "ttclid",
         "igshid",

@@ -1,7 +1,9 @@
 /// A glob for target URIs.
 ///
-/// `*` stands for any octets but `/` (in a host: but `.`), `**` for any octets; everything else for itself. A pattern that begins with a slash is about any scheme, host and port.
-/// Without `?` it is about the path, whatever the query; with one also about the query, in which `*` stands for any octets. RFC 3986 §3
+/// `*` stands for any bytes but `/` (in a host: but `.`), `**` for any bytes; everything else for
+/// itself. A pattern that begins with a slash is about any scheme, host and port. Without `?` it is
+/// about the path, whatever the query; with one also about the query, in which `*` stands for any
+/// bytes. RFC 3986 §3
 ///
 /// ```
 /// https://api.example.com/catalogue/**       all below it

@@ -3,18 +3,20 @@ import HTTPTypes
 
 /// Where the values of fields come from that do not stand in the rules themselves.
 struct FieldSources {
-    /// What was found, by source. These are the secrets: they go into fields that are sent, and nowhere else.
+    /// What was found, by source. These are the secrets: they go into fields that are sent, and
+    /// nowhere else.
     typealias Values = [FieldValue: String]
 
     var environment: [String: String]
     /// What the paths of files are relative to; `nil`: the current folder.
     var folder: String?
-    /// `false`: nothing is looked up and nothing is missing, for who sends nothing. ``placeholder`` stands for each value.
+    /// `false`: nothing is looked up and nothing is missing, for who sends nothing. ``placeholder``
+    /// stands for each value.
     var looksUp = true
 
     static let placeholder = "not-looked-up"
 
-    /// The longest value, in octets: what a head has room for.
+    /// The longest value, in bytes: what a head has room for.
     static let longest = 16 << 10
 
     /// The value, checked. No message says it.
@@ -38,7 +40,7 @@ struct FieldSources {
         }
         guard !value.isEmpty else { throw Refusal("\(place) is empty.") }
         guard value.utf8.count <= Self.longest else {
-            throw Refusal("\(place) is too long. The limit is \(Self.longest) octets.")
+            throw Refusal("\(place) is too long. The limit is \(Self.longest) bytes.")
         }
         guard HTTPField.isValidValue(value), value.utf8.first != 0x20, value.utf8.last != 0x20 else {
             throw Refusal("\(place) cannot be sent in a field: it holds a control character, or a space at an end.")
@@ -49,10 +51,10 @@ struct FieldSources {
     private func content(of path: String) throws(Refusal) -> String {
         let place = path.hasPrefix("/") ? path : (folder.map { "\($0)/\(path)" } ?? path)
         switch FileContent.read(place, limit: Self.longest + 2) {
-        case .success(var octets):
-            if octets.last == UInt8(ascii: "\n") { octets.removeLast() }
-            if octets.last == UInt8(ascii: "\r") { octets.removeLast() }
-            guard let text = String(validating: octets, as: UTF8.self) else {
+        case .success(var bytes):
+            if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+            if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
+            guard let text = String(validating: bytes, as: UTF8.self) else {
                 throw Refusal("The content of the file \(shown(path)) is not UTF-8.")
             }
             return text

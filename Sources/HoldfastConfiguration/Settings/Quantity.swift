@@ -1,13 +1,15 @@
-/// Numbers with units, as they stand in a file. Exact: what is no whole number of the smallest unit is refused.
+/// Numbers with units, as they stand in a file. Exact: what is no whole number of the smallest unit
+/// is refused.
 enum Quantity {
     private static let durationUnits: [(name: String, milliseconds: Int64)] = [
         ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 604_800_000),
     ]
-    private static let sizeUnits: [(name: String, octets: Int64)] = [
+    private static let sizeUnits: [(name: String, bytes: Int64)] = [
         ("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40), ("kB", 1000),
         ("MB", 1_000_000), ("GB", 1_000_000_000),
     ]
-    /// A hundred years: longer than anything that is meant, and short enough to be added to any time.
+    /// A hundred years: longer than anything that is meant, and short enough to be added to any
+    /// time.
     private static let longest: Int64 = 36_525 * 86_400_000
 
     static func duration(_ text: String) throws(Refusal) -> Duration {
@@ -24,7 +26,7 @@ enum Quantity {
 
     static func size(_ text: String) throws(Refusal) -> Int64 {
         let units = "B, KiB, MiB, GiB, TiB, kB, MB or GB"
-        return try amount(text, sizeUnits.map { ($0.name, $0.octets) }, units: units, example: "MiB")
+        return try amount(text, sizeUnits.map { ($0.name, $0.bytes) }, units: units, example: "MiB")
     }
 
     static func written(_ duration: Duration) -> String {
@@ -36,9 +38,9 @@ enum Quantity {
         return "\(milliseconds / unit.milliseconds) \(unit.name)"
     }
 
-    static func written(octets: Int64) -> String {
-        let unit = sizeUnits.prefix(5).last { octets != 0 && octets % $0.octets == 0 } ?? sizeUnits[0]
-        return "\(octets / unit.octets) \(unit.name)"
+    static func written(bytes: Int64) -> String {
+        let unit = sizeUnits.prefix(5).last { bytes != 0 && bytes % $0.bytes == 0 } ?? sizeUnits[0]
+        return "\(bytes / unit.bytes) \(unit.name)"
     }
 
     /// Digits, perhaps with a point, then a unit.
@@ -48,13 +50,13 @@ enum Quantity {
         units: String,
         example: String
     ) throws(Refusal) -> Int64 {
-        let octets = Array(text.utf8)
-        let number = octets.prefix { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }
-        let unit = String(decoding: octets.dropFirst(number.count).drop { $0 == 0x20 }, as: UTF8.self)
+        let bytes = Array(text.utf8)
+        let number = bytes.prefix { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }
+        let unit = String(decoding: bytes.dropFirst(number.count).drop { $0 == 0x20 }, as: UTF8.self)
         let parts = number.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count <= 2, parts.allSatisfy({ !$0.isEmpty }), number.count <= 24 else {
             let hint =
-                number.isEmpty && octets.count > 1 && octets[0] == UInt8(ascii: "-") ? " that is not negative" : ""
+                number.isEmpty && bytes.count > 1 && bytes[0] == UInt8(ascii: "-") ? " that is not negative" : ""
             throw Refusal("\(shown(text)) is no number with a unit (\(units))\(hint), as in '5 \(example)'.")
         }
         let digits = String(decoding: number, as: UTF8.self)

@@ -131,7 +131,8 @@ enum Readers {
         }
     }
 
-    /// Fields to set. No message says a value: it may be a secret that was written into the wrong place.
+    /// Fields to set. No message says a value: it may be a secret that was written into the wrong
+    /// place.
     static func fields(_ value: FileValue) throws(Refusal) -> [HTTPField.Name: FieldValue] {
         var result: [HTTPField.Name: FieldValue] = [:]
         for entry in try value.entries("names and values of fields") {

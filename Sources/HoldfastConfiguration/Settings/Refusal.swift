@@ -13,7 +13,8 @@ struct Refusal: Error {
     }
 }
 
-/// A text from a file for people: in quotes, without what looks like a secret in a URI, without control characters, cut where it is long.
+/// A text from a file for people: in quotes, without what looks like a secret in a URI, without
+/// control characters, cut where it is long.
 func shown(_ text: some StringProtocol) -> String { "'\(Redaction.uriText(String(text), limit: 100))'" }
 
 /// Words as one reads them: `a, b or c`.
@@ -29,16 +30,16 @@ func nearest(to word: String, of known: [String]) -> String? {
         .min { $0.distance < $1.distance }?.word
 }
 
-/// Insertions, removals and replacements from one word to the other. Words are cut at 64 octets.
+/// Insertions, removals and replacements from one word to the other. Words are cut at 64 bytes.
 private func editDistance(_ first: String, _ second: String) -> Int {
     let from = Array(first.lowercased().utf8.prefix(64))
     let to = Array(second.lowercased().utf8.prefix(64))
     var row = Array(0...to.count)
-    for (index, octet) in from.enumerated() {
+    for (index, byte) in from.enumerated() {
         var diagonal = row[0]
         row[0] = index + 1
         for column in to.indices {
-            let replaced = diagonal + (to[column] == octet ? 0 : 1)
+            let replaced = diagonal + (to[column] == byte ? 0 : 1)
             diagonal = row[column + 1]
             row[column + 1] = min(replaced, row[column] + 1, diagonal + 1)
         }

@@ -28,7 +28,8 @@ extension Setting {
     private static let staleness = [
         seconds("stale.while-revalidate", \.stale.whileRevalidate) { $1.overrides.staleWhileRevalidate = $0 },
         budget("stale.normal", \.stale.normal) { $1.overrides.maximumStaleness = $0 },
-        // Without a limit is not the same as unset here: a response that says nothing may not answer for a 5xx. RFC 5861 §4
+        // Without a limit is not the same as unset here: a response that says nothing may not
+        // answer for a 5xx. RFC 5861 §4
         budget("stale.on-error", \.stale.onError) { $1.overrides.staleIfError = $0 ?? .max },
         budget("stale.offline", \.stale.offline) { $1.overrides.maximumStalenessOffline = $0 },
         Setting(

@@ -26,7 +26,7 @@ extension Setting {
     }
 
     static func size(_ name: String, _ path: Path<Int64>, apply: @escaping Applying<Int64>) -> Setting {
-        Setting(name, .response, path, read: Readers.size, written: Quantity.written(octets:), apply: apply)
+        Setting(name, .response, path, read: Readers.size, written: Quantity.written(bytes:), apply: apply)
     }
 
     static func flag(

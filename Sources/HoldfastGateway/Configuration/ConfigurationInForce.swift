@@ -1,6 +1,7 @@
 import HTTPTypes
 
-/// A configuration with what every request would make of it anew, in one piece: taking it is one reference counted.
+/// A configuration with what every request would make of it anew, in one piece: taking it is one
+/// reference counted.
 final class ConfigurationInForce: Sendable {
     let configuration: GatewayConfiguration
     /// `Via` behind a request of HTTP/1.0, and of HTTP/1.1. RFC 9110 §7.6.3
@@ -10,7 +11,8 @@ final class ConfigurationInForce: Sendable {
     /// How this gateway calls itself in requests: by a name that no other has.
     private let ownName: String
 
-    /// - Parameter instance: tells this gateway from others of the same pseudonym, which may stand before and behind it.
+    /// - Parameter instance: tells this gateway from others of the same pseudonym, which may stand
+    ///   before and behind it.
     init(_ configuration: GatewayConfiguration, instance: UInt32) {
         self.configuration = configuration
         let digits = String(instance, radix: 16)
@@ -20,8 +22,8 @@ final class ConfigurationInForce: Sendable {
         via = "1.1 \(configuration.pseudonym)"
     }
 
-    /// Whether a request with these fields has been here before: it would go round for ever, or wait for
-    /// itself. RFC 9110 §7.6.3
+    /// Whether a request with these fields has been here before: it would go round for ever, or
+    /// wait for itself. RFC 9110 §7.6.3
     func hasPassed(_ fields: HTTPFields) -> Bool {
         guard fields.contains(.viaGateway) else { return false }
         return fields[fields: .viaGateway].contains { via in

@@ -4,12 +4,14 @@ extension GatewayConfiguration {
     /// What a configuration file says of a gateway: `listen`, `clients`, `limits`,
     /// `timeouts.drain`, `timeouts.client` and, unless others are named here, `routes`.
     ///
-    /// `limits.request-head` bounds the field lines, and the request line where it is smaller than that one's own limit.
+    /// `limits.request-head` bounds the field lines, and the request line where it is smaller than
+    /// that one's own limit.
     ///
     /// - Parameters:
     ///   - routes: in place of the file's.
     ///   - listen: in place of the file's.
-    /// - Throws: `ConfigurationError`: the file has no routes, or some that cannot be used; its `listen` is no address.
+    /// - Throws: `ConfigurationError`: the file has no routes, or some that cannot be used; its
+    ///   `listen` is no address.
     public init(
         _ configuration: HoldfastConfiguration.Configuration,
         routes: GatewayRoutes? = nil,
@@ -24,12 +26,12 @@ extension GatewayConfiguration {
         let limits = configuration.limits
         if let connections = limits.connections { maximumConnections = connections }
         maximumConnectionsPerClient = limits.connectionsPerClient
-        if let octets = limits.requestBody { contentLimit = octets }
+        if let bytes = limits.requestBody { contentLimit = bytes }
         if let rate = limits.uploadRate { uploadRate = rate > 0 ? rate : nil }
-        if let octets = limits.keyedContent { keyedContentLimit = octets }
-        if let octets = limits.requestHead {
-            messageLimits.fieldBlock = octets
-            messageLimits.startLine = min(messageLimits.startLine, octets)
+        if let bytes = limits.keyedContent { keyedContentLimit = bytes }
+        if let bytes = limits.requestHead {
+            messageLimits.fieldBlock = bytes
+            messageLimits.startLine = min(messageLimits.startLine, bytes)
         }
         trustedClients = configuration.clients.trusted
         if configuration.clients.underscoredFields == .pass { underscoredFields = .pass }

@@ -1,6 +1,7 @@
 public import HoldfastConfiguration
 
-/// What a gateway is told: at its start and, but for where it listens, while it runs. Everything but the routes has a default.
+/// What a gateway is told: at its start and, but for where it listens, while it runs. Everything
+/// but the routes has a default.
 public struct GatewayConfiguration: Sendable {
     /// Where requests go; to no other origin than these, whatever they say.
     ///
@@ -10,40 +11,48 @@ public struct GatewayConfiguration: Sendable {
     public var host: String
     /// The port to listen on; 0 for any that is free.
     public var port: Int
-    /// How this gateway calls itself in `Via`, a token; in requests with its instance behind it, so that one that
-    /// comes back is refused. RFC 9110 §7.6.3
+    /// How this gateway calls itself in `Via`, a token; in requests with its instance behind it, so
+    /// that one that comes back is refused. RFC 9110 §7.6.3
     public var pseudonym = "holdfast"
     /// Connections of clients at one time; one more is answered 503 and closed. 10,000
     public var maximumConnections = 10_000
-    /// The same for each client's IP address, trusted ones excepted. `nil`, the default, counts them together only: behind a proxy or a container's network all may have one address
+    /// The same for each client's IP address, trusted ones excepted. `nil`, the default, counts
+    /// them together only: behind a proxy or a container's network all may have one address
     public var maximumConnectionsPerClient: Int?
     /// See ``MessageLimits``; for requests.
     public var messageLimits = MessageLimits()
-    /// Octets of content that are read into memory, to be part of the key: a QUERY's, and a POST's where a rule says so. Longer content passes through. 1 MiB
+    /// Bytes of content that are read into memory, to be part of the key: a QUERY's, and a POST's
+    /// where a rule says so. Longer content passes through. 1 MiB
     public var keyedContentLimit = 1 << 20
-    /// Octets of a request's content that are forwarded; of more, 413. 1 GiB
+    /// Bytes of a request's content that are forwarded; of more, 413. 1 GiB
     public var contentLimit: Int64 = 1 << 30
-    /// Bytes of content that a client has to send in a second, over any ``Timeouts/slowContent``; slower, 408. `nil`: any rate. 1 KiB
+    /// Bytes of content that a client has to send in a second, over any ``Timeouts/slowContent``;
+    /// slower, 408. `nil`: any rate. 1 KiB
     public var uploadRate: Int64? = 1 << 10
-    /// Octets of content that nobody wants (a GET's, or behind an early answer) that are read so that the connection stays. 1 MiB
+    /// Bytes of content that nobody wants (a GET's, or behind an early answer) that are read so
+    /// that the connection stays. 1 MiB
     public var discardedContentLimit = 1 << 20
-    /// Proxies in front of this gateway, by their addresses: to what they say of their clients (`Forwarded`, `X-Forwarded-For`, `X-Forwarded-Proto`) this gateway adds its own word;
-    /// of all others it takes the place.
+    /// Proxies in front of this gateway, by their addresses: to what they say of their clients
+    /// (`Forwarded`, `X-Forwarded-For`, `X-Forwarded-Proto`) this gateway adds its own word; of all
+    /// others it takes the place.
     public var trustedClients: [AddressRange] = []
     /// What becomes of fields whose names hold a `_`. Dropped
     public var underscoredFields = UnderscoredFields.drop
-    /// Clients that are not trusted learn from `Cache-Status` whether the answer was stored, and no more. RFC 9211 §4
+    /// Clients that are not trusted learn from `Cache-Status` whether the answer was stored, and no
+    /// more. RFC 9211 §4
     public var hidesCacheStatusDetails = false
     /// See ``Timeouts``.
     public var timeouts = Timeouts()
 
     /// What becomes of request fields whose names hold a `_`.
     ///
-    /// CGI, WSGI, Rack and PHP read `X_Forwarded_Host` as `X-Forwarded-Host`, so that a client could say in one what it may not say in the other.
+    /// CGI, WSGI, Rack and PHP read `X_Forwarded_Host` as `X-Forwarded-Host`, so that a client
+    /// could say in one what it may not say in the other.
     public enum UnderscoredFields: String, Sendable, Hashable, CaseIterable {
         /// They are dropped, whoever sends them.
         case drop
-        /// They pass. A request that has one goes past the store: nothing of it is stored, and nothing stored answers it.
+        /// They pass. A request that has one goes past the store: nothing of it is stored, and
+        /// nothing stored answers it.
         case pass
     }
 
@@ -51,13 +60,14 @@ public struct GatewayConfiguration: Sendable {
     public struct Timeouts: Sendable, Hashable {
         /// To begin a request: the first, or one more on a connection that is kept. 60 s
         public var request = Duration.seconds(60)
-        /// To send a request's head whole, from its first octet. 30 s
+        /// To send a request's head whole, from its first byte. 30 s
         public var head = Duration.seconds(30)
-        /// To send the next octets of a request's content. 60 s
+        /// To send the next bytes of a request's content. 60 s
         public var content = Duration.seconds(60)
-        /// To make up for content that comes more slowly than ``GatewayConfiguration/uploadRate``, a standstill included. 20 s
+        /// To make up for content that comes more slowly than ``GatewayConfiguration/uploadRate``,
+        /// a standstill included. 20 s
         public var slowContent = Duration.seconds(20)
-        /// To take the next octets of a response. 60 s
+        /// To take the next bytes of a response. 60 s
         public var write = Duration.seconds(60)
         /// To close its side after an answer that ended the connection. 2 s
         public var closing = Duration.seconds(2)

@@ -1,4 +1,5 @@
-/// One limit of a gateway: what it bounds, its default, and how whoever goes beyond it is told. docs/limits.md is made of these.
+/// One limit of a gateway: what it bounds, its default, and how whoever goes beyond it is told.
+/// docs/limits.md is made of these.
 package struct GatewayLimit: Sendable {
     /// What it counts.
     package let name: String

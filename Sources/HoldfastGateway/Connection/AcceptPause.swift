@@ -11,10 +11,10 @@ import NIOCore
 
 /// Has a listener pause where the system has nothing left for another connection.
 ///
-/// The connection that could not be accepted stays in the system's queue, so that the listener remains readable: its
-/// loop would try again at once, and do nothing else. Only `autoRead` ends that. A channel whose read failed still
-/// has that read pending, so a handler that holds back the next `read`, as NIO's `AcceptBackoffHandler` does, changes
-/// nothing.
+/// The connection that could not be accepted stays in the system's queue, so that the listener
+/// remains readable: its loop would try again at once, and do nothing else. Only `autoRead` ends
+/// that. A channel whose read failed still has that read pending, so a handler that holds back the
+/// next `read`, as NIO's `AcceptBackoffHandler` does, changes nothing.
 final class AcceptPause: ChannelInboundHandler {
     typealias InboundIn = any Channel
 
@@ -38,7 +38,8 @@ final class AcceptPause: ChannelInboundHandler {
         context.fireErrorCaught(error)
     }
 
-    /// Whether the next try would fail, too. A connection that its client gave up (`ECONNABORTED`) is gone.
+    /// Whether the next try would fail, too. A connection that its client gave up (`ECONNABORTED`)
+    /// is gone.
     private static func lasts(_ code: CInt) -> Bool {
         [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code)
     }

@@ -4,8 +4,8 @@ import NIOCore
 
 /// Answers a connection that is one too many: 503, at once, and closed.
 ///
-/// What the client has sent meanwhile is read and dropped for a while, where few others are treated so: closing over it would reset the connection, and lose the answer.
-/// RFC 9112 §9.6
+/// What the client has sent meanwhile is read and dropped for a while, where few others are treated
+/// so: closing over it would reset the connection, and lose the answer. RFC 9112 §9.6
 final class BusyHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -24,14 +24,14 @@ final class BusyHandler: ChannelInboundHandler {
     func channelActive(context: ChannelHandlerContext) {
         var (head, body) = service.message(excess == .all ? .busy : .busyClient)
         head.response.headerFields[.retryAfter] = "1"
-        var octets = ByteBuffer.head { [head] octets in
-            octets.writeStatusLine(head.response.status)
-            octets.writeFields(head)
-            octets.writeField("Connection", "close")
-            octets.writeEndOfHead()
+        var bytes = ByteBuffer.head { [head] bytes in
+            bytes.writeStatusLine(head.response.status)
+            bytes.writeFields(head)
+            bytes.writeField("Connection", "close")
+            bytes.writeEndOfHead()
         }
-        octets.writeImmutableBuffer(body)
-        context.writeAndFlush(wrapOutboundOut(octets), promise: nil)
+        bytes.writeImmutableBuffer(body)
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
         guard connections.beginLingering() else { return context.close(promise: nil) }
         context.channel.closeFuture.whenComplete { [connections] _ in connections.endLingering() }
         let time = service.configuration.timeouts.closing.timeAmount

@@ -11,16 +11,18 @@ import NIOCore
     import Darwin
 #endif
 
-/// One client's HTTP/1 connection: performs what ``ConnectionMachine`` decides, and takes the answers of its exchanges.
+/// One client's HTTP/1 connection: performs what ``ConnectionMachine`` decides, and takes the
+/// answers of its exchanges.
 ///
-/// Everything here runs on the channel's event loop. An exchange runs in a task of its own and comes back through ``ExchangeLink``.
+/// Everything here runs on the channel's event loop. An exchange runs in a task of its own and
+/// comes back through ``ExchangeLink``.
 final class ConnectionHandler: ChannelInboundHandler, Flushing {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     /// What a client owes.
     private enum Waiting {
-        /// A request's first octet.
+        /// A request's first byte.
         case request
         /// The rest of a request's head.
         case head
@@ -47,7 +49,7 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
     /// What was made of the last request, for the next if that has the same fields.
     private var known: GatewayService.KnownRequest?
     /// How the present answer's content is delimited; `nil` until it begins.
-    private var framing: AnswerFraming?
+    private var framing: ResponseFraming?
     private var content: EventLoopPromise<ByteBuffer?>?
     /// For the present request's content, and since when its next bytes are waited for.
     private var pace: UploadPace
@@ -61,7 +63,7 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
     private var isFlushScheduled = false
     /// The channel hands over what it has read: what is written is flushed when that is done.
     private var isReading = false
-    /// The channel was asked for octets, and has brought none since.
+    /// The channel was asked for bytes, and has brought none since.
     private var isReadWanted = false
     private var isProceeding = false
     private var mustProceed = false
@@ -69,8 +71,8 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
     private var isClosing = false
     /// The client does not take its answers: the next request waits.
     private var isHeldBack = false
-    /// The present request's head, octet for octet, and their hash.
-    private var present: (octets: ByteBuffer, hash: Int)?
+    /// The present request's head, byte for byte, and their hash.
+    private var present: (bytes: ByteBuffer, hash: Int)?
     /// Tells the present exchange from those before it, whose tasks may still be about.
     private var number: UInt64 = 0
     /// Those that are to be written before the next final head.
@@ -195,10 +197,10 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
         case .sayContinue:
             writeAndFlush(Self.continueHead)
             read()
-        case .content(let octets):
+        case .content(let bytes):
             stopWaiting()
-            if let octets { pace.received(octets.readableBytes, after: .now() - contentWantedAt) }
-            content.take()?.succeed(octets)
+            if let bytes { pace.received(bytes.readableBytes, after: .now() - contentWantedAt) }
+            content.take()?.succeed(bytes)
         case .contentFailed(let refusal):
             stopWaiting()
             content.take()?.fail(refusal)
@@ -215,10 +217,12 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
 
     private static let continueHead = ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")
 
-    /// Takes the requests that have come, one after the other, as long as they are answered at once.
+    /// Takes the requests that have come, one after the other, as long as they are answered at
+    /// once.
     private func proceed() {
         mustProceed = true
-        // A request that is answered at once leads here again: it is the loop's next round and not one call deeper.
+        // A request that is answered at once leads here again: it is the loop's next round and not
+        // one call deeper.
         guard !isProceeding else { return }
         isProceeding = true
         while mustProceed, !isHeldBack {
@@ -238,10 +242,10 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
         flushSoon()
     }
 
-    /// Answers a request that was answered before with the same octets, where that holds still.
+    /// Answers a request that was answered before with the same bytes, where that holds still.
     private func answerHot(_ head: ByteBuffer, _ hash: Int) -> Bool {
         guard let answer = hot.answer(to: head, hash: hash) else { return false }
-        guard let octets = answer.octets(at: service.engine.now, service.engine) else {
+        guard let bytes = answer.bytes(at: service.engine.now, service.engine) else {
             hot.forget(answer)
             return false
         }
@@ -249,7 +253,7 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
         executor.noteHit()
         stopWaiting()
         machine.answeredAtOnce(head)
-        put(octets)
+        put(bytes)
         if let rest = answer.rest { put(rest) }
         holdBack()
         return true
@@ -257,25 +261,27 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
 
     /// Answers without a task of its own.
     ///
-    /// - Parameter isResident: from memory, where the next request of the same octets finds the same.
-    private func answer(with answer: GatewayService.ResidentAnswer, isResident: Bool) {
+    /// - Parameter isResident: from memory, where the next request of the same bytes finds the
+    ///   same.
+    private func answer(with answer: GatewayService.ResidentResponse, isResident: Bool) {
         executor.noteHit()
-        let octets = announce(answer.head, length: answer.head.length)
-        if isResident { keep(answer.hit, octets) }
-        put(octets)
+        let bytes = announce(answer.head, length: answer.head.length)
+        if isResident { keep(answer.hit, bytes) }
+        put(bytes)
         finish(with: answer.hit.content)
     }
 
-    /// Keeps an answer for the next request of the same octets, where that is answered with the same.
+    /// Keeps an answer for the next request of the same bytes, where that is answered with the
+    /// same.
     ///
-    /// - Parameter octets: its head's.
-    private func keep(_ hit: ResidentHit, _ octets: ByteBuffer) {
+    /// - Parameter bytes: its head's.
+    private func keep(_ hit: ResidentHit, _ bytes: ByteBuffer) {
         guard let present, let request, request.minorVersion > 0, machine.isKeptAlive, service.answersAll(with: hit),
             hot.isSeenAgain(hash: present.hash),
-            let answer = HotAnswer(
-                request: present.octets,
+            let answer = HotResponse(
+                request: present.bytes,
                 hash: present.hash,
-                head: octets,
+                head: bytes,
                 hit: hit,
                 method: request.method
             )
@@ -292,11 +298,12 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
         waitForWritability()
     }
 
-    /// Takes what comes next already while this request is answered, one piece of it: the system is then not told to watch the connection less, and a moment later more. It is
-    /// also how a client that goes away is noticed.
+    /// Takes what comes next already while this request is answered, one piece of it: the system is
+    /// then not told to watch the connection less, and a moment later more. It is also how a client
+    /// that goes away is noticed.
     private func readAhead() { read() }
 
-    /// Asks the channel for octets, once until it has brought some.
+    /// Asks the channel for bytes, once until it has brought some.
     private func read() {
         guard !isReadWanted else { return }
         isReadWanted = true
@@ -315,9 +322,9 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
         let client = client
         if !machine.isHeadRepeated { known = nil }
         let prepared = service.prepare(head, from: client, link, like: &known)
-        let search = prepared.map { service.residentAnswer($0, for: client) }
+        let search = prepared.map { service.residentResponse($0, for: client) }
         if case .answer(let answer)? = search { return self.answer(with: answer, isResident: true) }
-        // The channel reads into the same octets again where nobody holds them.
+        // The channel reads into the same bytes again where nobody holds them.
         present = nil
         if !head.hasContent { readAhead() }
         switch (search, prepared) {
@@ -387,7 +394,8 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
         }
     }
 
-    /// A refusal is answered here and not by the service: there is no request to have an exchange about.
+    /// A refusal is answered here and not by the service: there is no request to have an exchange
+    /// about.
     private func refuse(_ refusal: MessageRefusal) {
         stopWaiting()
         number += 1
@@ -399,7 +407,8 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
         finish()
     }
 
-    /// Closes when the system has taken all that is written: what it has not would be lost with the connection.
+    /// Closes when the system has taken all that is written: what it has not would be lost with the
+    /// connection.
     private func closeWhenTaken() {
         guard let context else { return }
         isClosing = true
@@ -408,11 +417,12 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
         let taken = context.eventLoop.makePromise(of: Void.self)
         taken.futureResult.assumeIsolated().whenComplete { _ in self.context?.close(promise: nil) }
         context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: taken)
-        // Where the client is slow, it has as long as for any other octets.
+        // Where the client is slow, it has as long as for any other bytes.
         if self.context?.channel.isActive == true { waitForWritability() }
     }
 
-    /// RFC 9112 §9.6: closing while octets of the client are unread would reset the connection, and lose the answer.
+    /// RFC 9112 §9.6: closing while bytes of the client are unread would reset the connection, and
+    /// lose the answer.
     private func closeLingering() {
         guard let context else { return }
         isClosing = true
@@ -450,24 +460,24 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
         for head in interims.take(of: number) {
             guard framing == nil, let request, request.minorVersion > 0, head.status.code != 101 else { continue }
             writeAndFlush(
-                .head { octets in
-                    octets.writeStatusLine(head.status)
+                .head { bytes in
+                    bytes.writeStatusLine(head.status)
                     // RFC 9110 §8.6: no length in what has no content.
-                    octets.writeFields(head.headerFields) { $0 != "content-length" }
-                    octets.writeEndOfHead()
+                    bytes.writeFields(head.headerFields) { $0 != "content-length" }
+                    bytes.writeEndOfHead()
                 }
             )
         }
     }
 
     /// Writes the head with the fields that delimit what follows. RFC 9112 §6
-    func start(_ head: AnswerHead) {
+    func start(_ head: GatewayResponseHead) {
         put(announce(head, length: head.length))
         flushSoon()
     }
 
     /// Writes a whole answer.
-    func answer(_ head: AnswerHead, _ content: ByteBuffer) {
+    func answer(_ head: GatewayResponseHead, _ content: ByteBuffer) {
         put(announce(head, length: Int64(content.readableBytes)))
         finish(with: content)
         flushSoon()
@@ -478,8 +488,8 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
         let framing = frame(response.status, length: Int64(response.contentLength))
         let content = response.content
         let isShort = content.readableBytes <= RelayedResponse.shortContent
-        put(service.octets(of: response, for: client, framing, content: isShort ? content : nil))
-        if let octets = try? self.framing?.octets(of: content), !isShort { put(octets) }
+        put(service.bytes(of: response, for: client, framing, content: isShort ? content : nil))
+        if let bytes = try? self.framing?.bytes(of: content), !isShort { put(bytes) }
         holdBack()
         finish()
         flushSoon()
@@ -487,20 +497,20 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
 
     /// Writes the content of an answer whose length was announced, and ends it.
     private func finish(with content: ByteBuffer) {
-        if let octets = try? framing?.octets(of: content) { put(octets) }
+        if let bytes = try? framing?.bytes(of: content) { put(bytes) }
         holdBack()
         finish()
     }
 
-    /// The octets of the present answer's head.
-    private func announce(_ head: AnswerHead, length: Int64?) -> ByteBuffer {
-        frame(head.response.status.code, length: length).octets(of: head)
+    /// The bytes of the present answer's head.
+    private func announce(_ head: GatewayResponseHead, length: Int64?) -> ByteBuffer {
+        frame(head.response.status.code, length: length).bytes(of: head)
     }
 
     /// Settles how the present answer's content is delimited. Every final response comes by here.
-    private func frame(_ code: Int, length: Int64?) -> AnswerFraming {
+    private func frame(_ code: Int, length: Int64?) -> ResponseFraming {
         writeInterims()
-        let framing = AnswerFraming(
+        let framing = ResponseFraming(
             code,
             to: request?.method,
             minorVersion: request?.minorVersion ?? 1,
@@ -513,9 +523,9 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
 
     /// - Returns: when more may be written; `nil` at once.
     func write(_ content: ByteBuffer) -> EventLoopFuture<Void>? {
-        do throws(AnswerFraming.Overrun) {
-            guard let octets = try framing?.octets(of: content) else { return nil }
-            put(octets)
+        do throws(ResponseFraming.Overrun) {
+            guard let bytes = try framing?.bytes(of: content) else { return nil }
+            put(bytes)
         } catch {
             abort()
             return context?.eventLoop.makeFailedFuture(CancellationError())
@@ -554,27 +564,30 @@ final class ConnectionHandler: ChannelInboundHandler, Flushing {
         guard let context else { return }
         flush()
         if framing?.endsWithConnection == true {
-            // Where the end of the connection is the end of the content, only a reset says that it is not.
+            // Where the end of the connection is the end of the content, only a reset says that it
+            // is not.
             _ = (context.channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
         }
         context.close(promise: nil)
     }
 
-    private func writeAndFlush(_ octets: ByteBuffer) {
-        writer.put(octets)
+    private func writeAndFlush(_ bytes: ByteBuffer) {
+        writer.put(bytes)
         flush()
     }
 
-    private func put(_ octets: ByteBuffer) {
-        writer.put(octets)
-        // Else many answers in one round would wait for its end, and nobody see that the client does not take them.
+    private func put(_ bytes: ByteBuffer) {
+        writer.put(bytes)
+        // Else many answers in one round would wait for its end, and nobody see that the client
+        // does not take them.
         if writer.pendingCount > Self.pendingLimit, let context { writer.flush(context) }
     }
 
-    /// Octets that wait for the end of the loop's round.
+    /// Bytes that wait for the end of the loop's round.
     private static let pendingLimit = 64 << 10
 
-    /// Flushes when the loop's present round is over: what comes until then goes with it, the end of the answer often.
+    /// Flushes when the loop's present round is over: what comes until then goes with it, the end
+    /// of the answer often.
     private func flushSoon() {
         guard writer.pendingCount > 0, !isReading, !isFlushScheduled else { return }
         isFlushScheduled = true

@@ -1,33 +1,37 @@
 import NIOCore
 
-/// What happens on a client's connection, as a value: events in, one action out. ``ConnectionHandler`` performs it.
+/// What happens on a client's connection, as a value: events in, one action out.
+/// ``ConnectionHandler`` performs it.
 ///
-/// Requests are taken one at a time: nothing behind the end of the present request is decoded before its
-/// response is written. So responses keep the order of pipelined requests, and no request is taken for the
-/// content of the one before it (RFC 9112 §6.3 and §9.3.2). Three rules make that so:
+/// Requests are taken one at a time: nothing behind the end of the present request is decoded
+/// before its response is written. So responses keep the order of pipelined requests, and no
+/// request is taken for the content of the one before it (RFC 9112 §6.3 and §9.3.2). Three rules
+/// make that so:
 ///
 /// * A head is decoded in `idle` alone, and there the decoder stands before a head or inside one.
-/// * Content is decoded while it is `wanted` or `discarding`, and by `RequestDecoder.nextContent()`, which
-///   says that the message is over as often as it is asked.
-/// * `idle` follows an exchange only where the response is written and the content is decoded to its end.
+/// * Content is decoded while it is `wanted` or `discarding`, and by
+///   `RequestDecoder.nextContent()`, which says that the message is over as often as it is asked.
+/// * `idle` follows an exchange only where the response is written and the content is decoded to
+///   its end.
 struct ConnectionMachine {
     enum Action {
         case none
         /// Go on with the next request: see ``nextRequest()``.
         case proceed
-        /// Ask the channel for octets.
+        /// Ask the channel for bytes.
         case read
         /// Answer this request.
         case begin(RequestHead)
-        /// Say 100, and ask for octets. RFC 9110 §10.1.1
+        /// Say 100, and ask for bytes. RFC 9110 §10.1.1
         case sayContinue
         /// Hand over content that was asked for; `nil` at its end.
         case content(ByteBuffer?)
         /// The content that was asked for does not come.
         case contentFailed(MessageRefusal)
-        /// Answer that these octets are no request, then close.
+        /// Answer that these bytes are no request, then close.
         case refuse(MessageRefusal)
-        /// Close, reading on for a while so that the client gets the answer before it gets a reset. RFC 9112 §9.6
+        /// Close, reading on for a while so that the client gets the answer before it gets a reset.
+        /// RFC 9112 §9.6
         case linger
         case close
     }
@@ -47,7 +51,8 @@ struct ConnectionMachine {
         case wanted
         /// It is read and dropped.
         case discarding
-        /// The rest is not waited for, because it is malformed or too long: the connection ends with the response.
+        /// The rest is not waited for, because it is malformed or too long: the connection ends
+        /// with the response.
         case givenUp
         /// All of it was handed over.
         case complete
@@ -74,7 +79,8 @@ struct ConnectionMachine {
     private var decoder: RequestDecoder
     private var isInputClosed = false
     private var isDraining = false
-    /// Octets of unwanted content, or after a refusal, that are read before the connection is closed for them.
+    /// Bytes of unwanted content, or after a refusal, that are read before the connection is closed
+    /// for them.
     private var discardable: Int
     private let discardLimit: Int
 
@@ -105,27 +111,29 @@ struct ConnectionMachine {
     /// Whether the connection stays open after the present answer.
     var isKeptAlive: Bool {
         guard case .exchange(let exchange) = state else { return false }
-        // Content that was announced and not asked for may or may not come: nothing behind it can be trusted.
+        // Content that was announced and not asked for may or may not come: nothing behind it can
+        // be trusted.
         return exchange.isKeptAlive && !isDraining && !(exchange.owesContinue && !exchange.content.isComplete)
     }
 
     // MARK: Events of the channel
 
-    mutating func received(_ octets: ByteBuffer) -> Action {
+    mutating func received(_ bytes: ByteBuffer) -> Action {
         switch state {
         case .idle:
-            decoder.append(octets)
+            decoder.append(bytes)
             return .proceed
         case .exchange(let exchange):
-            decoder.append(octets)
+            decoder.append(bytes)
             switch exchange.content {
             case .wanted: return nextContent()
             case .discarding: return discard()
-            // Where the content is complete, these are the next request's: they wait for their turn.
+            // Where the content is complete, these are the next request's: they wait for their
+            // turn.
             case .unread, .givenUp, .complete, .discarded: return .none
             }
         case .lingering:
-            discardable -= octets.readableBytes
+            discardable -= bytes.readableBytes
             if discardable > 0 { return .read }
             state = .closed
             return .close
@@ -186,13 +194,15 @@ struct ConnectionMachine {
 
     // MARK: Events of the exchange
 
-    /// The octets of the next request's head, where that may be answered at once: all of it is there, and the connection stays open behind it.
+    /// The bytes of the next request's head, where that may be answered at once: all of it is
+    /// there, and the connection stays open behind it.
     var wholeHead: ByteBuffer? {
         guard case .idle = state, !isDraining else { return nil }
         return decoder.wholeHead
     }
 
-    /// The request with this head was answered; it had no content, and wanted to be followed by others.
+    /// The request with this head was answered; it had no content, and wanted to be followed by
+    /// others.
     mutating func answeredAtOnce(_ head: ByteBuffer) {
         decoder.skipHead(head)
     }
@@ -243,7 +253,8 @@ struct ConnectionMachine {
         }
     }
 
-    /// Nobody wants the present request's content: it is read and dropped, lest it be taken for the next request.
+    /// Nobody wants the present request's content: it is read and dropped, lest it be taken for the
+    /// next request.
     mutating func discardContent() -> Action {
         guard case .exchange(var exchange) = state else { return .none }
         switch exchange.content {
@@ -281,11 +292,11 @@ struct ConnectionMachine {
         guard case .exchange(var exchange) = state else { return .none }
         do throws(MessageRefusal) {
             switch try decoder.nextContent() {
-            case .body(let octets):
+            case .body(let bytes):
                 exchange.content = .unread
                 exchange.owesContinue = false
                 state = .exchange(exchange)
-                return .content(octets)
+                return .content(bytes)
             case .end:
                 exchange.content = .complete
                 exchange.owesContinue = false
@@ -316,8 +327,8 @@ struct ConnectionMachine {
         do throws(MessageRefusal) {
             while let event = try decoder.nextContent() {
                 switch event {
-                case .body(let octets):
-                    discardable -= octets.readableBytes
+                case .body(let bytes):
+                    discardable -= bytes.readableBytes
                     guard discardable > 0 else { return giveUp(exchange) }
                 case .end:
                     discardable = discardLimit

@@ -2,7 +2,8 @@ import HoldfastConfiguration
 import NIOCore
 import Synchronization
 
-/// The open connections of clients: counted, so that there are never too many, and told when the gateway stops.
+/// The open connections of clients: counted, so that there are never too many, and told when the
+/// gateway stops.
 final class ConnectionRegistry: Sendable {
     fileprivate struct State {
         var limits: Limits
@@ -55,7 +56,8 @@ final class ConnectionRegistry: Sendable {
         return nil
     }
 
-    /// Connections that are refused and may take a moment to notice; a flood of them is closed at once.
+    /// Connections that are refused and may take a moment to notice; a flood of them is closed at
+    /// once.
     private static let lingeringLimit = 64
     private let lingering = Atomic(0)
 
@@ -88,7 +90,8 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// Has idle connections closed at once and the others after their present exchange, or when the time is over.
+    /// Has idle connections closed at once and the others after their present exchange, or when the
+    /// time is over.
     func drain(within time: Duration, on loop: any EventLoop) async {
         beginDraining()
         let open = state.withLock { Array($0.channels.values) }

@@ -1,15 +1,18 @@
 import NIOCore
 
-/// A point in time by which something must have happened, moved often and reached seldom. Used on one event loop alone.
+/// A point in time by which something must have happened, moved often and reached seldom. Used on
+/// one event loop alone.
 ///
-/// Moving it costs no timer: the one that is there looks, when its time has come, how much time is left by now.
+/// Moving it costs no timer: the one that is there looks, when its time has come, how much time is
+/// left by now.
 final class Deadline {
     private var end: NIODeadline?
     private var timer: Scheduled<Void>?
     private var timerEnd = NIODeadline.distantFuture
     private var onPassing: (() -> Void)?
 
-    /// What happens when it passes; to be set before the deadline, and let go of with ``release()``.
+    /// What happens when it passes; to be set before the deadline, and let go of with
+    /// ``release()``.
     func whenPassed(_ action: @escaping () -> Void) { onPassing = action }
 
     /// Sets or moves it.

@@ -5,8 +5,8 @@ import Synchronization
 
 /// Looks up stored responses for one event loop, on threads that may wait for a disk.
 ///
-/// Changing threads costs as much as a lookup in what the system has cached. So one thread does all that come meanwhile, and brings back several at
-/// once; where the disk lets it wait, others help.
+/// Changing threads costs as much as a lookup in what the system has cached. So one thread does all
+/// that come meanwhile, and brings back several at once; where the disk lets it wait, others help.
 final class DiskLookups: Sendable {
     /// What is done on the loop with what was found; `nil`: the store failed.
     typealias Completion = @Sendable (FoundResponses?) -> Void
@@ -25,7 +25,8 @@ final class DiskLookups: Sendable {
         /// When a lookup was begun last.
         var progress = NIODeadline.now()
 
-        /// Whether one more thread is to work: the first, or one that helps those that wait for the disk.
+        /// Whether one more thread is to work: the first, or one that helps those that wait for the
+        /// disk.
         mutating func takesWorker(at now: NIODeadline) -> Bool {
             guard !waiting.isEmpty, workers < DiskLookups.workerLimit else { return false }
             guard workers == 0 || now - progress > DiskLookups.patience else { return false }
@@ -37,7 +38,8 @@ final class DiskLookups: Sendable {
 
     /// Threads that work for one loop at the same time, at most.
     static let workerLimit = 4
-    /// Lookups that wait, at most: connections that come and go while a disk stands still leave theirs behind.
+    /// Lookups that wait, at most: connections that come and go while a disk stands still leave
+    /// theirs behind.
     static let waitingLimit = 4096
     /// A lookup that takes longer waits for a disk.
     private static let patience = TimeAmount.milliseconds(1)
@@ -68,7 +70,8 @@ final class DiskLookups: Sendable {
 
     /// Has one more thread work.
     ///
-    /// On the loop when its present round is over: what comes in one round is done by one thread, which is woken once for all of it.
+    /// On the loop when its present round is over: what comes in one round is done by one thread,
+    /// which is woken once for all of it.
     private func startWorker() {
         // Also where the pool is being shut down: a lookup that is begun is answered.
         guard eventLoop.inEventLoop else { return threads.submit { _ in self.work() } }

@@ -4,7 +4,8 @@ import NIOCore
 
 /// How an exchange, in its task, reaches its connection, on its event loop.
 ///
-/// When the connection has gone, or is at another exchange already, everything here throws `CancellationError` or does nothing.
+/// When the connection has gone, or is at another exchange already, everything here throws
+/// `CancellationError` or does nothing.
 struct ExchangeLink: ResponseSink {
     private let handler: NIOLoopBound<ConnectionHandler>
     private let number: UInt64
@@ -44,19 +45,20 @@ struct ExchangeLink: ResponseSink {
         }
     }
 
-    /// Before it returns, where it runs on the loop: the final response may be written next, in the same round.
+    /// Before it returns, where it runs on the loop: the final response may be written next, in the
+    /// same round.
     func inform(_ head: HTTPResponse) {
         interims.append(head, of: number)
         if eventLoop.inEventLoop { return ifPresent { $0.writeInterims() } }
         eventLoop.execute { ifPresent { $0.writeInterims() } }
     }
 
-    func start(_ head: AnswerHead) async throws {
+    func start(_ head: GatewayResponseHead) async throws {
         if eventLoop.inEventLoop { return try present { $0.start(head) } }
         try await onLoop { $0.start(head) }
     }
 
-    func answer(_ head: AnswerHead, _ content: ByteBuffer) async throws {
+    func answer(_ head: GatewayResponseHead, _ content: ByteBuffer) async throws {
         if eventLoop.inEventLoop { return try present { $0.answer(head, content) } }
         try await onLoop { $0.answer(head, content) }
     }
@@ -81,14 +83,16 @@ struct ExchangeLink: ResponseSink {
         }
     }
 
-    /// Does something on the loop. An exchange that nothing has led away is there already, and calls ``present(_:)`` without a word to the loop.
+    /// Does something on the loop. An exchange that nothing has led away is there already, and
+    /// calls ``present(_:)`` without a word to the loop.
     private func onLoop<Value: Sendable>(_ body: @escaping @Sendable (ConnectionHandler) -> Value) async throws -> Value
     {
         if eventLoop.inEventLoop { return try present(body) }
         return try await eventLoop.submit { try present(body) }.get()
     }
 
-    /// Does something on the loop, where this runs already, unless the connection has gone on without it.
+    /// Does something on the loop, where this runs already, unless the connection has gone on
+    /// without it.
     func ifPresent(_ body: (ConnectionHandler) -> Void) {
         let handler = handler.value
         if handler.isPresent(number) { body(handler) }

@@ -11,13 +11,14 @@ import NIOPosix
 
 /// Has an event loop look at its sockets before it goes on with something.
 ///
-/// A loop does all that is due before it looks, and a timer would have it wait. So what is to be gone on with is told by an octet that goes through a pipe: it is read after a look, and with it what else had come
-/// until then.
+/// A loop does all that is due before it looks, and a timer would have it wait. So what is to be
+/// gone on with is told by a byte that goes through a pipe: it is read after a look, and with it
+/// what else had come until then.
 final class LoopBell: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    private let octet = ByteBuffer(bytes: [0])
+    private let byte = ByteBuffer(bytes: [0])
     private var context: ChannelHandlerContext?
     private var action: (() -> Void)?
 
@@ -58,7 +59,7 @@ final class LoopBell: ChannelInboundHandler {
     func ring(_ action: @escaping () -> Void) -> Bool {
         guard let context, context.channel.isActive else { return false }
         self.action = action
-        context.writeAndFlush(wrapOutboundOut(octet), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(byte), promise: nil)
         return true
     }
 

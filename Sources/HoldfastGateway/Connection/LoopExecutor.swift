@@ -1,9 +1,12 @@
 import NIOCore
 
-/// Runs tasks and other work on an event loop, so that an exchange whose origin is served by the same loop changes no thread.
+/// Runs tasks and other work on an event loop, so that an exchange whose origin is served by the
+/// same loop changes no thread.
 ///
-/// What comes while the loop is at work is done when the loop's present round is over, in the order in which it came. In slices, so that hits, which the loop answers as they come, do not
-/// wait for all of it: short ones where it has answered some lately, and longer ones, which cost less, where it has not.
+/// What comes while the loop is at work is done when the loop's present round is over, in the order
+/// in which it came. In slices, so that hits, which the loop answers as they come, do not wait for
+/// all of it: short ones where it has answered some lately, and longer ones, which cost less, where
+/// it has not.
 final class LoopExecutor: TaskExecutor {
     private enum Job {
         case task(UnownedJob)
@@ -17,7 +20,8 @@ final class LoopExecutor: TaskExecutor {
         var shortSlices = 0
     }
 
-    /// How long jobs run at least before the loop looks at its sockets, and how many: looking costs as much as some of them, for what the processor's caches lose by it.
+    /// How long jobs run at least before the loop looks at its sockets, and how many: looking costs
+    /// as much as some of them, for what the processor's caches lose by it.
     private static let slice = TimeAmount.microseconds(100)
     private static let (shortSlice, longSlice) = (16, 256)
     /// Slices that are short after a hit.

@@ -1,9 +1,11 @@
 import NIOCore
 import NIOPosix
 
-/// What has been written in a loop's present round, flushed when the loop has taken all that came in it.
+/// What has been written in a loop's present round, flushed when the loop has taken all that came
+/// in it.
 ///
-/// Octets that go out one right after the other wake a receiver that sleeps once; each wake takes longer than the rest of a write.
+/// Bytes that go out one right after the other wake a receiver that sleeps once; each wake takes
+/// longer than the rest of a write.
 final class LoopRound {
     /// Safe: each thread has its own, and nobody sees another's.
     nonisolated(unsafe) private static let present = ThreadSpecificVariable<LoopRound>()

@@ -1,7 +1,8 @@
 import HTTPTypes
 import NIOCore
 
-/// The other side of one exchange: where the answer goes. What it looks like on the wire is the connection's business.
+/// The other side of one exchange: where the answer goes. What it looks like on the wire is the
+/// connection's business.
 protocol ResponseSink: Sendable {
     /// Where the exchange runs.
     var executor: any TaskExecutor { get }
@@ -12,12 +13,12 @@ protocol ResponseSink: Sendable {
     /// The final response's head.
     ///
     /// - Throws: `CancellationError` when the client has gone.
-    func start(_ head: AnswerHead) async throws
+    func start(_ head: GatewayResponseHead) async throws
 
     /// The final response, head and content.
     ///
     /// - Throws: as ``start(_:)``.
-    func answer(_ head: AnswerHead, _ content: ByteBuffer) async throws
+    func answer(_ head: GatewayResponseHead, _ content: ByteBuffer) async throws
 
     /// A piece of content. Returns when the client can take more.
     func write(_ content: ByteBuffer) async throws

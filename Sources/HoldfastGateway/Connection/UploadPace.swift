@@ -1,9 +1,11 @@
 import NIOCore
 
-/// How long a client may take with the next bytes of a request's content, so that it keeps a least rate. Pure: time is a parameter.
+/// How long a client may take with the next bytes of a request's content, so that it keeps a least
+/// rate. Pure: time is a parameter.
 ///
-/// The client has a stock of patience. Waiting for it uses the stock up, content that comes fills it again, and what was sent fast at first is no
-/// reserve for a standstill later. Only time in which content was asked for counts: an origin that takes it slowly is not the client's fault.
+/// The client has a stock of patience. Waiting for it uses the stock up, content that comes fills
+/// it again, and what was sent fast at first is no reserve for a standstill later. Only time in
+/// which content was asked for counts: an origin that takes it slowly is not the client's fault.
 struct UploadPace {
     /// Bytes a second; `nil`: any.
     private let rate: Int64?

@@ -1,10 +1,11 @@
 import NIOCore
 
-/// The time that a client has to take the next octets of what is written to it; who takes none of them in it is disconnected. Used on the
-/// connection's event loop alone.
+/// The time that a client has to take the next bytes of what is written to it; who takes none of
+/// them in it is disconnected. Used on the connection's event loop alone.
 ///
-/// NIO tells when all is taken, or nearly all. So where the time is over it is looked whether fewer octets wait than before, and if so it begins anew: a slow client takes
-/// what was written in one piece in many.
+/// NIO tells when all is taken, or nearly all. So where the time is over it is looked whether fewer
+/// bytes wait than before, and if so it begins anew: a slow client takes what was written in one
+/// piece in many.
 final class WriteDeadline {
     private let deadline = Deadline()
     private var owed: (channel: any Channel, time: TimeAmount, untaken: Int)?
@@ -42,6 +43,6 @@ final class WriteDeadline {
 }
 
 extension Channel {
-    /// Octets that were written and that the system has not taken.
+    /// Bytes that were written and that the system has not taken.
     fileprivate var untaken: Int { (try? syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
 }

@@ -22,7 +22,8 @@ extension BodyStream {
         }
     }
 
-    /// The content in memory, so that it can be part of the key; what is longer is passed on as it comes.
+    /// The content in memory, so that it can be part of the key; what is longer is passed on as it
+    /// comes.
     func keyed(upTo limit: Int) async throws -> RequestBody {
         if let length, length > Int64(limit) { return .stream(self) }
         let rest = Rest(makeAsyncIterator())
@@ -48,8 +49,8 @@ extension BodyStream {
 
 /// An iterator that outlives the function that began it.
 ///
-/// `@unchecked`: a stream of a connection is read by one task at a time: first by the one that buffers, then by the one that sends, which
-/// begins when the first has returned.
+/// `@unchecked`: a stream of a connection is read by one task at a time: first by the one that
+/// buffers, then by the one that sends, which begins when the first has returned.
 private final class Rest: @unchecked Sendable {
     private var iterator: BodyStream.AsyncIterator
 

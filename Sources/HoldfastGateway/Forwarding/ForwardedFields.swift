@@ -3,7 +3,8 @@ import HTTPTypes
 
 /// Which fields pass a gateway, and which end at it. RFC 9110 §7.6.1
 ///
-/// What a connection's fields are and what `Connection` may take away is the policy's knowledge; here stands what a gateway overwrites besides.
+/// What a connection's fields are and what `Connection` may take away is the policy's knowledge;
+/// here stands what a gateway overwrites besides.
 enum ForwardedFields {
     private static let policy = CachePolicy(kind: .shared)
 
@@ -14,10 +15,12 @@ enum ForwardedFields {
         var isStorable = true
     }
 
-    /// A request's fields without those that end here. Framing and `Host` are the sender's to write.
+    /// A request's fields without those that end here. Framing and `Host` are the sender's to
+    /// write.
     ///
-    /// What a client says about itself, its way here, or another target than its own ends here, and this gateway's word takes its place
-    /// (``RequestFieldTable``). None of that is in the key: an origin that builds a page from it has built it for everybody.
+    /// What a client says about itself, its way here, or another target than its own ends here, and
+    /// this gateway's word takes its place (``RequestFieldTable``). None of that is in the key: an
+    /// origin that builds a page from it has built it for everybody.
     ///
     /// - Parameters:
     ///   - isTrusted: the client is a proxy, which may say more about its own clients.
@@ -54,7 +57,8 @@ enum ForwardedFields {
     /// Says who asks, and over what. RFC 7239, and the fields that were there before it.
     ///
     /// - Parameters:
-    ///   - claimed: the fields of a client that may speak for others; of none, what they say is not looked at.
+    ///   - claimed: the fields of a client that may speak for others; of none, what they say is not
+    ///     looked at.
     static func appendClient(_ client: GatewayClient, to fields: inout HTTPFields, behind claimed: HTTPFields) {
         if claimed.isEmpty {
             for field in client.fields { fields.append(field) }
@@ -66,7 +70,8 @@ enum ForwardedFields {
                 continue
             }
             if own.name == .xForwardedProto {
-                // A proxy that ends TLS knows what its client spoke; this gateway is spoken to in the clear.
+                // A proxy that ends TLS knows what its client spoke; this gateway is spoken to in
+                // the clear.
                 fields.append(claimed[.xForwardedProto]?.lowercased() == "https" ? overHTTPS : own)
             } else {
                 let values = claimed[fields: own.name].map(\.value).filter { !$0.isEmpty } + [own.value]

@@ -5,7 +5,8 @@ import HTTPTypes
 final class GatewayClient: Sendable {
     /// Its IP address, where it has one.
     let address: String?
-    /// What origins are told of it, in the fields of RFC 7239 and of the time before: the client is told of in the clear, which is how this gateway is spoken to.
+    /// What origins are told of it, in the fields of RFC 7239 and of the time before: the client is
+    /// told of in the clear, which is how this gateway is spoken to.
     let fields: [HTTPField]
     /// Whose share of an origin's places its own requests count for.
     private let own: RequestClient
@@ -24,17 +25,20 @@ final class GatewayClient: Sendable {
 }
 
 extension GatewayClient {
-    /// On whose behalf a request is made: the client's own, or that of the one for whom a trusted proxy speaks.
+    /// On whose behalf a request is made: the client's own, or that of the one for whom a trusted
+    /// proxy speaks.
     func principal(_ fields: HTTPFields, _ configuration: GatewayConfiguration) -> RequestClient {
         guard configuration.isTrusted(address) else { return own }
-        // The nearest first: what stands before the first that is not trusted was written by anybody.
+        // The nearest first: what stands before the first that is not trusted was written by
+        // anybody.
         for node in Self.forwardedNodes(fields).reversed() where !configuration.isTrusted(node) {
             return RequestClient(node)
         }
         return own
     }
 
-    /// The addresses in `X-Forwarded-For` or, where there is none, in `Forwarded` (RFC 7239 §4), in order.
+    /// The addresses in `X-Forwarded-For` or, where there is none, in `Forwarded` (RFC 7239 §4), in
+    /// order.
     private static func forwardedNodes(_ fields: HTTPFields) -> [String] {
         if fields.contains(.xForwardedFor) {
             return fields[values: .xForwardedFor].flatMap { $0.split(separator: ",") }.map { address(in: $0) }

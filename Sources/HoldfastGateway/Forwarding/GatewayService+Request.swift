@@ -26,7 +26,8 @@ extension GatewayService {
         return request
     }
 
-    /// A request as it was made for the cache, for the next with the same fields from the same client.
+    /// A request as it was made for the cache, for the next with the same fields from the same
+    /// client.
     struct KnownRequest {
         fileprivate let inForce: ConfigurationInForce
         fileprivate let route: Int
@@ -93,7 +94,8 @@ extension GatewayService {
         fields.append(inForce.via(minorVersion: head.minorVersion))
         ForwardedFields.appendClient(client, to: &fields, behind: isTrusted ? head.fields : [:])
         let isPreserving = routes.routes[choice.route].preservesHost && head.authority != nil
-        // A host that is not in the key must not be in the response either, as a link say: it is only told where it is keyed.
+        // A host that is not in the key must not be in the response either, as a link say: it is
+        // only told where it is keyed.
         if isPreserving, let authority = head.authority {
             fields.append(HTTPField(name: .xForwardedHost, value: authority))
         }
@@ -132,7 +134,8 @@ extension GatewayService {
         guard let content else { return nil }
         switch request.method.rawValue {
         case "GET", "HEAD", "TRACE":
-            // RFC 9110 §9.3.1 gives it no meaning: an origin that reads it would answer for a key that does not tell.
+            // RFC 9110 §9.3.1 gives it no meaning: an origin that reads it would answer for a key
+            // that does not tell.
             sink.discardContent()
             return nil
         case "QUERY":

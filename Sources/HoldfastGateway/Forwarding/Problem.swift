@@ -63,7 +63,7 @@ extension Problem {
         outcome = error.outcome
     }
 
-    /// Octets that are no request.
+    /// Bytes that are no request.
     init(_ refusal: MessageRefusal) {
         code = refusal.reason.rawValue
         title = "The request is malformed or not supported"

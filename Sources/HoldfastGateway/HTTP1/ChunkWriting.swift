@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The chunked coding, written as octets. RFC 9112 §7.1
+/// The chunked coding, written as bytes. RFC 9112 §7.1
 extension ByteBuffer {
     /// A chunk's content between its size line and its end. RFC 9112 §7.1
     static func chunk(_ content: ByteBuffer) -> ByteBuffer {

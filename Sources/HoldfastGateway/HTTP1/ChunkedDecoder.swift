@@ -1,8 +1,9 @@
 import NIOCore
 
-/// The chunked transfer coding, octets in, content out. RFC 9112 §7.1
+/// The chunked transfer coding, bytes in, content out. RFC 9112 §7.1
 ///
-/// Strict: a size is hexadecimal digits and nothing else, every chunk ends in CRLF, extensions and trailers are bounded, and dropped.
+/// Strict: a size is hexadecimal digits and nothing else, every chunk ends in CRLF, extensions and
+/// trailers are bounded, and dropped.
 struct ChunkedDecoder {
     enum Event: Hashable {
         case body(ByteBuffer)
@@ -26,7 +27,7 @@ struct ChunkedDecoder {
         self.restOfExtensions = limits.chunkExtensions
     }
 
-    /// The next event, or `nil` when more octets are needed.
+    /// The next event, or `nil` when more bytes are needed.
     mutating func next(_ pending: inout ByteBuffer) throws(MessageRefusal) -> Event? {
         while true {
             switch state {
@@ -70,14 +71,15 @@ struct ChunkedDecoder {
 
     /// `chunk-size [ chunk-ext ]`
     private mutating func size(_ line: ByteBuffer) throws(MessageRefusal) -> Int64 {
-        let octets = line.readableBytesView
-        let digits = octets.prefix { $0.hexValue != nil }
-        let rest = octets.dropFirst(digits.count)
-        guard !digits.isEmpty, rest.isEmpty || rest.first == UInt8(ascii: ";"), rest.allSatisfy(\.isFieldValueOctet)
+        let bytes = line.readableBytesView
+        let digits = bytes.prefix { $0.hexValue != nil }
+        let rest = bytes.dropFirst(digits.count)
+        guard !digits.isEmpty, rest.isEmpty || rest.first == UInt8(ascii: ";"), rest.allSatisfy(\.isFieldValueByte)
         else { throw MessageRefusal(.chunkSize) }
         restOfExtensions -= rest.count
         guard restOfExtensions >= 0 else { throw MessageRefusal(.chunkExtensionsTooLarge) }
-        // 15 digits are less than Int64 holds; leading zeros count, so that a line of zeros is no size.
+        // 15 digits are less than Int64 holds; leading zeros count, so that a line of zeros is no
+        // size.
         guard digits.count <= 15 else { throw MessageRefusal(.chunkSize) }
         return digits.reduce(0) { $0 << 4 | Int64($1.hexValue ?? 0) }
     }

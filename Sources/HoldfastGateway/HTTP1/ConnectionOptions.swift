@@ -16,8 +16,8 @@ struct ConnectionOptions {
     }
 
     /// Without strings or a list of the options: most messages have one or two.
-    mutating func add(_ octets: UnsafeBufferPointer<UInt8>) {
-        var rest = octets[...]
+    mutating func add(_ bytes: UnsafeBufferPointer<UInt8>) {
+        var rest = bytes[...]
         while !rest.isEmpty {
             let end = rest.firstIndex(of: UInt8(ascii: ",")) ?? rest.endIndex
             let option = rest[..<end].trimmingWhitespace()

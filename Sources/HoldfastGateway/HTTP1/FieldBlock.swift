@@ -3,7 +3,7 @@ import NIOCore
 
 /// The field lines of a head, or of a trailer section, read line by line. RFC 9112 §5
 ///
-/// Names keep their case and values their octets.
+/// Names keep their case and values their bytes.
 struct FieldBlock {
     /// What was read so far, in wire order.
     private(set) var fields = HTTPFields()
@@ -16,7 +16,7 @@ struct FieldBlock {
     private(set) var isEmpty = true
 
     /// - Parameters:
-    ///   - limit: octets in all lines.
+    ///   - limit: bytes in all lines.
     ///   - count: lines.
     init(limit: Int, count: Int, tooLarge: MessageRefusal) {
         self.rest = limit
@@ -28,22 +28,22 @@ struct FieldBlock {
     mutating func read(_ pending: inout ByteBuffer) throws(MessageRefusal) -> Bool {
         isEmpty = false
         var length = 0
-        let isComplete = try pending.withUnsafeReadableBytes { octets throws(MessageRefusal) in
-            try read(octets, &length)
+        let isComplete = try pending.withUnsafeReadableBytes { bytes throws(MessageRefusal) in
+            try read(bytes, &length)
         }
         pending.moveReaderIndex(forwardBy: length)
         return isComplete
     }
 
-    /// - Parameter length: octets in the lines that were read.
+    /// - Parameter length: bytes in the lines that were read.
     private mutating func read(
-        _ octets: UnsafeRawBufferPointer,
+        _ bytes: UnsafeRawBufferPointer,
         _ length: inout Int
     ) throws(MessageRefusal) -> Bool {
         // As many as most messages have: growing on the way copies all of them again.
         if fields.isEmpty { fields.reserveCapacity(8) }
         while true {
-            let rests = octets.part(length..<octets.count)
+            let rests = bytes.part(length..<bytes.count)
             guard let count = try cutter.next(in: rests, limit: max(rest, 1), tooLong: tooLarge) else { return false }
             length += count + 2
             if count == 0 { return true }
@@ -54,17 +54,18 @@ struct FieldBlock {
         }
     }
 
-    /// `field-name ":" OWS field-value OWS`. RFC 9112 §5.1 has whitespace before the colon refused, §5.2 folded lines.
+    /// `field-name ":" OWS field-value OWS`. RFC 9112 §5.1 has whitespace before the colon refused,
+    /// §5.2 folded lines.
     static func field(_ line: UnsafeRawBufferPointer) throws(MessageRefusal) -> HTTPField {
         guard let first = line.first, !first.isWhitespace else { throw MessageRefusal(.fieldFolding) }
         guard let colon = line.firstIndex(of: UInt8(ascii: ":"), from: 0) else { throw MessageRefusal(.fieldLine) }
         guard let name = FieldNameTable.name(line.part(0..<colon)) else { throw MessageRefusal(.fieldLine) }
         var (start, end) = (colon + 1, line.count)
-        guard line.part(start..<end).allSatisfy(\.isFieldValueOctet) else { throw MessageRefusal(.fieldValue) }
+        guard line.part(start..<end).allSatisfy(\.isFieldValueByte) else { throw MessageRefusal(.fieldValue) }
         while start < end, line[start].isWhitespace { start += 1 }
         while end > start, line[end - 1].isWhitespace { end -= 1 }
         let value = line.part(start..<end)
-        // Nearly all values are of octets that every reader takes for the same text.
+        // Nearly all values are of bytes that every reader takes for the same text.
         guard value.allSatisfy({ $0 < 0x7F && ($0 >= 0x20 || $0 == 0x09) }) else {
             return HTTPField(name: name, lenientValue: value)
         }

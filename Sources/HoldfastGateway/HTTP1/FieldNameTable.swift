@@ -1,24 +1,26 @@
 import HTTPTypes
 
-/// Makes field names of octets; those that nearly every message has are there already, because checking one and folding its case costs more than finding it.
+/// Makes field names of bytes; those that nearly every message has are there already, because
+/// checking one and folding its case costs more than finding it.
 enum FieldNameTable {
-    /// Octets up to which a name is looked for: Swift keeps as many in the string itself, so that handing it on counts no references.
+    /// Bytes up to which a name is looked for: Swift keeps as many in the string itself, so that
+    /// handing it on counts no references.
     private static let limit = 15
 
     private struct Entry {
-        var octets: Packed
+        var bytes: Packed
         var name: HTTPField.Name
     }
 
-    /// At most 15 octets and how many they are, as one comparable value.
+    /// At most 15 bytes and how many they are, as one comparable value.
     private struct Packed: Hashable {
         var low: UInt64 = 0
         var high: UInt64 = 0
 
-        init(_ octets: some Collection<UInt8>) {
+        init(_ bytes: some Collection<UInt8>) {
             var shift: UInt64 = 0
-            for octet in octets {
-                if shift < 64 { low |= UInt64(octet) << shift } else { high |= UInt64(octet) << (shift - 64) }
+            for byte in bytes {
+                if shift < 64 { low |= UInt64(byte) << shift } else { high |= UInt64(byte) << (shift - 64) }
                 shift += 8
             }
             high |= shift << 53
@@ -40,31 +42,32 @@ enum FieldNameTable {
         "User-Agent", "Vary", "Via", "X-Cache", "X-Forwarded-For", "X-Powered-By", "X-Request-ID", "X-Request-Id",
     ]
 
-    /// Not an array, whose references would be counted at each look. Safe: filled before anybody has it, never changed, and there to the end.
+    /// Not an array, whose references would be counted at each look. Safe: filled before anybody
+    /// has it, never changed, and there to the end.
     nonisolated(unsafe) private static let entries: UnsafePointer<Entry?> = {
         let entries = UnsafeMutablePointer<Entry?>.allocate(capacity: 256)
         entries.initialize(repeating: nil, count: 256)
         for text in common.flatMap({ [$0, $0.lowercased()] }) where text.utf8.count <= limit {
             guard let name = HTTPField.Name(text) else { continue }
-            let octets = Packed(text.utf8)
-            var place = octets.place
-            while let entry = entries[place], entry.octets != octets { place = (place + 1) & 255 }
-            entries[place] = Entry(octets: octets, name: name)
+            let bytes = Packed(text.utf8)
+            var place = bytes.place
+            while let entry = entries[place], entry.bytes != bytes { place = (place + 1) & 255 }
+            entries[place] = Entry(bytes: bytes, name: name)
         }
         return UnsafePointer(entries)
     }()
 
-    /// - Returns: `nil` where the octets are no token. RFC 9110 §5.1
-    static func name(_ octets: UnsafeRawBufferPointer) -> HTTPField.Name? {
-        if octets.count <= limit {
-            let packed = Packed(octets)
+    /// - Returns: `nil` where the bytes are no token. RFC 9110 §5.1
+    static func name(_ bytes: UnsafeRawBufferPointer) -> HTTPField.Name? {
+        if bytes.count <= limit {
+            let packed = Packed(bytes)
             var place = packed.place
             while let entry = entries[place] {
-                if entry.octets == packed { return entry.name }
+                if entry.bytes == packed { return entry.name }
                 place = (place + 1) & 255
             }
         }
-        guard octets.allSatisfy(\.isTokenOctet) else { return nil }
-        return HTTPField.Name(String(decoding: octets, as: UTF8.self))
+        guard bytes.allSatisfy(\.isTokenByte) else { return nil }
+        return HTTPField.Name(String(decoding: bytes, as: UTF8.self))
     }
 }

@@ -4,7 +4,7 @@ import HTTPTypes
 enum Framing: Hashable {
     /// There is none.
     case none
-    /// This many octets.
+    /// This many bytes.
     case length(Int64)
     /// The chunked transfer coding. RFC 9112 §7.1
     case chunked
@@ -13,8 +13,9 @@ enum Framing: Hashable {
 
     /// What `Content-Length` and `Transfer-Encoding` say; `nil` when neither is there.
     ///
-    /// Both together, a list of lengths even of equal ones, a sign, and any coding besides `chunked` are refused: each has been the
-    /// way to make two programs see different messages. RFC 9112 §6.1 and §6.3, §11.2
+    /// Both together, a list of lengths even of equal ones, a sign, and any coding besides
+    /// `chunked` are refused: each has been the way to make two programs see different messages.
+    /// RFC 9112 §6.1 and §6.3, §11.2
     /// - Parameter minorVersion: with HTTP/1.0 there are no transfer codings.
     init?(_ fields: HTTPFields, minorVersion: Int) throws(MessageRefusal) {
         var length: Int64?
@@ -45,13 +46,13 @@ enum Framing: Hashable {
     }
 
     /// `1*DIGIT` that an `Int64` holds.
-    static func length(_ octets: UnsafeBufferPointer<UInt8>) -> Int64? {
-        guard !octets.isEmpty, octets.count <= 19 else { return nil }
+    static func length(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64? {
+        guard !bytes.isEmpty, bytes.count <= 19 else { return nil }
         var value: Int64 = 0
-        for octet in octets {
-            guard octet.isDigit else { return nil }
+        for byte in bytes {
+            guard byte.isDigit else { return nil }
             let (product, overflowed) = value.multipliedReportingOverflow(by: 10)
-            let (sum, overflowedToo) = product.addingReportingOverflow(Int64(octet &- 0x30))
+            let (sum, overflowedToo) = product.addingReportingOverflow(Int64(byte &- 0x30))
             guard !overflowed, !overflowedToo else { return nil }
             value = sum
         }
@@ -62,8 +63,8 @@ enum Framing: Hashable {
 extension HTTPField {
     /// The members of a list of tokens in lower case, empty ones left out. RFC 9110 §5.6.1
     var listMembers: [String] {
-        withUnsafeBytesOfValue { octets in
-            octets.split(separator: UInt8(ascii: ","))
+        withUnsafeBytesOfValue { bytes in
+            bytes.split(separator: UInt8(ascii: ","))
                 .map { String(decoding: $0.trimmingWhitespace(), as: UTF8.self).lowercased() }
                 .filter { !$0.isEmpty }
         }

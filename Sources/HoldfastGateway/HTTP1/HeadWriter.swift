@@ -1,26 +1,27 @@
 import HTTPTypes
 import NIOCore
 
-/// Puts down the octets of a head one after another. RFC 9112 §2.1
+/// Puts down the bytes of a head one after another. RFC 9112 §2.1
 ///
-/// It writes into room that is there already, and goes on counting where that ends: see ``NIOCore/ByteBuffer/head(_:)``.
+/// It writes into room that is there already, and goes on counting where that ends: see
+/// ``NIOCore/ByteBuffer/head(_:)``.
 struct HeadWriter {
     private let room: UnsafeMutableRawBufferPointer
-    /// Octets that were put, whether or not there was room for them.
+    /// Bytes that were put, whether or not there was room for them.
     private(set) var count = 0
 
     fileprivate init(_ room: UnsafeMutableRawBufferPointer) { self.room = room }
 
     fileprivate var isWhole: Bool { count <= room.count }
 
-    private mutating func put(_ octets: UnsafeRawBufferPointer) {
-        let end = count + octets.count
-        if end <= room.count { UnsafeMutableRawBufferPointer(rebasing: room[count..<end]).copyMemory(from: octets) }
+    private mutating func put(_ bytes: UnsafeRawBufferPointer) {
+        let end = count + bytes.count
+        if end <= room.count { UnsafeMutableRawBufferPointer(rebasing: room[count..<end]).copyMemory(from: bytes) }
         count = end
     }
 
-    private mutating func put(_ octet: UInt8) {
-        if count < room.count { room[count] = octet }
+    private mutating func put(_ byte: UInt8) {
+        if count < room.count { room[count] = byte }
         count += 1
     }
 
@@ -47,7 +48,8 @@ struct HeadWriter {
         put(" HTTP/1.1\r\n" as StaticString)
     }
 
-    /// `HTTP/1.1 SP status-code SP reason-phrase CRLF`; without a phrase, the one that RFC 9110 §15 registers.
+    /// `HTTP/1.1 SP status-code SP reason-phrase CRLF`; without a phrase, the one that RFC 9110 §15
+    /// registers.
     mutating func writeStatusLine(_ status: HTTPResponse.Status) {
         if status.code == 200, status.reasonPhrase.isEmpty || status.reasonPhrase == "OK" {
             return put("HTTP/1.1 200 OK\r\n" as StaticString)
@@ -57,22 +59,24 @@ struct HeadWriter {
         put(UInt8.space)
         let phrase = status.reasonPhrase.isEmpty ? status.registeredPhrase : status.reasonPhrase
         for scalar in phrase.unicodeScalars {
-            let octet = UInt8(exactly: scalar.value) ?? UInt8(ascii: "?")
-            put(octet.isFieldValueOctet ? octet : .space)
+            let byte = UInt8(exactly: scalar.value) ?? UInt8(ascii: "?")
+            put(byte.isFieldValueByte ? byte : .space)
         }
         putLineEnd()
     }
 
-    /// The fields in their order, names in their case, values octet for octet; without the empty line at the end.
+    /// The fields in their order, names in their case, values byte for byte; without the empty line
+    /// at the end.
     ///
-    /// A field that would break the framing is left out: a value with a line's end in it begins the next field.
+    /// A field that would break the framing is left out: a value with a line's end in it begins the
+    /// next field.
     ///
     /// - Parameter isWritten: whether a name, in lower case, is.
     mutating func writeFields(_ fields: HTTPFields, where isWritten: (String) -> Bool = { _ in true }) {
         // By place: a loop over the fields themselves copies each.
         for index in fields.indices where isWritten(fields[index].name.canonicalName) {
             fields[index].withUnsafeBytesOfValue { value in
-                guard value.allSatisfy(\.isFieldValueOctet) else { return }
+                guard value.allSatisfy(\.isFieldValueByte) else { return }
                 put(fields[index].name.rawName)
                 put(": " as StaticString)
                 put(UnsafeRawBufferPointer(value))
@@ -90,7 +94,7 @@ struct HeadWriter {
     }
 
     /// Whole lines, each with its end.
-    mutating func writeLines(_ octets: UnsafeRawBufferPointer) { put(octets) }
+    mutating func writeLines(_ bytes: UnsafeRawBufferPointer) { put(bytes) }
 
     /// The empty line that ends a head.
     mutating func writeEndOfHead() { putLineEnd() }
@@ -100,49 +104,50 @@ extension ByteBuffer {
     /// A head that is longer than most, or has content behind it.
     ///
     /// - Parameters:
-    ///   - room: octets that are enough nearly always.
+    ///   - room: bytes that are enough nearly always.
     ///   - write: puts it down; a second time where they were not.
     static func head(reserving room: Int, _ write: (inout HeadWriter) -> Void) -> ByteBuffer {
-        var octets = ByteBuffer()
+        var bytes = ByteBuffer()
         var needed = room
-        while octets.readableBytes == 0 {
-            octets.writeWithUnsafeMutableBytes(minimumWritableBytes: needed) { room in
+        while bytes.readableBytes == 0 {
+            bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: needed) { room in
                 var writer = HeadWriter(room)
                 write(&writer)
                 needed = writer.count
                 return writer.isWhole ? writer.count : 0
             }
         }
-        return octets
+        return bytes
     }
 
-    /// Octets that nearly all heads fit into, and that are taken from the stack.
+    /// Bytes that nearly all heads fit into, and that are taken from the stack.
     private static let usualHead = 1024
 
     /// A head, or a part of one.
     ///
     /// - Parameter write: puts it down; a second time where it is longer than heads usually are.
     static func head(_ write: (inout HeadWriter) -> Void) -> ByteBuffer {
-        var octets = ByteBuffer()
+        var bytes = ByteBuffer()
         let count = withUnsafeTemporaryAllocation(byteCount: usualHead, alignment: 1) { room in
             var writer = HeadWriter(room)
             write(&writer)
-            if writer.isWhole { octets.writeBytes(UnsafeRawBufferPointer(rebasing: room[..<writer.count])) }
+            if writer.isWhole { bytes.writeBytes(UnsafeRawBufferPointer(rebasing: room[..<writer.count])) }
             return writer.count
         }
         if count > usualHead {
-            octets.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { room in
+            bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { room in
                 var writer = HeadWriter(room)
                 write(&writer)
                 return writer.count
             }
         }
-        return octets
+        return bytes
     }
 }
 
 extension HTTPResponse.Status {
-    /// The phrase registered for the code, for heads that came without one, as HTTP/2's and some origins' do.
+    /// The phrase registered for the code, for heads that came without one, as HTTP/2's and some
+    /// origins' do.
     fileprivate var registeredPhrase: String {
         switch code {
         case 100: "Continue"

@@ -1,6 +1,6 @@
 /// How much of a message's head and framing is accepted. What goes beyond is refused, not cut.
 ///
-/// All sizes are octets.
+/// All sizes are bytes.
 public struct MessageLimits: Sendable, Hashable {
     /// The request line, or the status line. 8 KiB; RFC 9112 §3 asks for 8,000 at least.
     public var startLine = 8 << 10

@@ -1,7 +1,7 @@
-/// Why octets are no message that is taken.
+/// Why bytes are no message that is taken.
 ///
-/// From a client it is answered with the status, and the connection closed: what follows cannot be told from the next request. From an
-/// origin the exchange fails and the connection is closed.
+/// From a client it is answered with the status, and the connection closed: what follows cannot be
+/// told from the next request. From an origin the exchange fails and the connection is closed.
 struct MessageRefusal: Error, Hashable {
     /// What was found, for people and programs.
     enum Reason: String, Hashable, CaseIterable {

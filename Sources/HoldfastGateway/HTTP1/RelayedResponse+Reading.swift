@@ -4,23 +4,26 @@ import HTTPTypes
 import NIOCore
 
 extension RelayedResponse {
-    /// Octets of content up to which it is written together with the head.
+    /// Bytes of content up to which it is written together with the head.
     static let shortContent = 4 << 10
 
-    /// Makes one of what has come of an answer to GET; `nil` where that is anything else than the whole of the plainest: with content of a stated length, a `Cache-Control` by which nobody
-    /// stores it, and nothing that has to be changed but by leaving out lines. ``ResponseDecoder`` takes it then, which knows all the others, and says what is wrong with those that are refused.
-    convenience init?(_ octets: ByteBuffer, limits: MessageLimits) {
+    /// Makes one of what has come of an answer to GET; `nil` where that is anything else than the
+    /// whole of the plainest: with content of a stated length, a `Cache-Control` by which nobody
+    /// stores it, and nothing that has to be changed but by leaving out lines. ``ResponseDecoder``
+    /// takes it then, which knows all the others, and says what is wrong with those that are
+    /// refused.
+    convenience init?(_ bytes: ByteBuffer, limits: MessageLimits) {
         var reading = Reading()
-        let headLength = octets.withUnsafeReadableBytes { octets -> Int? in
-            guard let length = HeadEnd.length(of: octets), length <= min(limits.startLine, limits.fieldBlock, 0xFFFF),
-                reading.read(octets.part(0..<(length - 2)), count: limits.fieldCount),
-                reading.length == Int64(octets.count - length)
+        let headLength = bytes.withUnsafeReadableBytes { bytes -> Int? in
+            guard let length = HeadEnd.length(of: bytes), length <= min(limits.startLine, limits.fieldBlock, 0xFFFF),
+                reading.read(bytes.part(0..<(length - 2)), count: limits.fieldCount),
+                reading.length == Int64(bytes.count - length)
             else { return nil }
             return length
         }
         guard let headLength else { return nil }
         self.init(
-            octets: octets,
+            bytes: bytes,
             status: reading.status,
             runs: reading.runs,
             headLength: headLength,
@@ -56,7 +59,8 @@ extension RelayedResponse {
             return count <= limit && isUnstorable == true && !connection.namesFields
         }
 
-        /// - Returns: `nil` where it is not one of a final answer with content and a phrase of ASCII.
+        /// - Returns: `nil` where it is not one of a final answer with content and a phrase of
+        ///   ASCII.
         private mutating func readStatusLine(_ line: UnsafeRawBufferPointer) -> Bool? {
             guard line.count > 13, line.starts(with: "HTTP/1.1 ".utf8), line.part(9..<12).allSatisfy(\.isDigit),
                 line[12] == .space, line.part(13..<line.count).allSatisfy({ $0 >= 0x20 && $0 < 0x7F })
@@ -69,7 +73,8 @@ extension RelayedResponse {
             }
         }
 
-        /// - Returns: whether it passes; `nil` where it is none that this is made for, or would not be written as it stands.
+        /// - Returns: whether it passes; `nil` where it is none that this is made for, or would not
+        ///   be written as it stands.
         private mutating func readField(_ line: UnsafeRawBufferPointer) -> Bool? {
             guard let colon = line.firstIndex(of: UInt8(ascii: ":"), from: 0), colon + 2 < line.count,
                 line[colon + 1] == .space, !line[colon + 2].isWhitespace, !line[line.count - 1].isWhitespace,
@@ -107,28 +112,28 @@ extension RelayedResponse {
     }
 }
 
-extension AnswerFraming {
+extension ResponseFraming {
     /// All of an answer that passes as it came, as far as it is written in one piece.
     ///
     /// - Parameters:
     ///   - date: `nil` where it has one.
     ///   - content: the content where that is short, `nil` where it is written behind this.
-    func octets(
+    func bytes(
         of response: RelayedResponse,
         date: String?,
         via: String,
         cacheStatus: String,
         content: ByteBuffer?
     ) -> ByteBuffer {
-        .head(reserving: response.headLength + 512 + (content?.readableBytes ?? 0)) { octets in
-            response.octets.withUnsafeReadableBytes { message in
-                for index in 0..<response.runs.count { octets.writeLines(message.part(response.runs[index])) }
+        .head(reserving: response.headLength + 512 + (content?.readableBytes ?? 0)) { bytes in
+            response.bytes.withUnsafeReadableBytes { message in
+                for index in 0..<response.runs.count { bytes.writeLines(message.part(response.runs[index])) }
             }
-            if let date { octets.writeField("Date", date) }
-            octets.writeField("Via", via)
-            octets.writeField("Cache-Status", cacheStatus)
-            writeEnd(&octets)
-            content?.withUnsafeReadableBytes { octets.writeLines($0) }
+            if let date { bytes.writeField("Date", date) }
+            bytes.writeField("Via", via)
+            bytes.writeField("Cache-Status", cacheStatus)
+            writeEnd(&bytes)
+            content?.withUnsafeReadableBytes { bytes.writeLines($0) }
         }
     }
 }

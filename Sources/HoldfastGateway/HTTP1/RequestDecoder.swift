@@ -2,10 +2,11 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// HTTP/1 requests: octets in, events out; one request after the other. RFC 9112
+/// HTTP/1 requests: bytes in, events out; one request after the other. RFC 9112
 ///
-/// It decodes only when asked, so that what a client pipelined behind a request stays undecoded until that one is answered. Whatever way the
-/// octets are cut, the events are the same but for where content is cut. After a refusal it refuses for good.
+/// It decodes only when asked, so that what a client pipelined behind a request stays undecoded
+/// until that one is answered. Whatever way the bytes are cut, the events are the same but for
+/// where content is cut. After a refusal it refuses for good.
 struct RequestDecoder {
     enum Event: Hashable {
         case head(RequestHead)
@@ -26,7 +27,8 @@ struct RequestDecoder {
     private var pending = ByteBuffer()
     /// The fields of the last request.
     private var known: KnownFields?
-    /// Whether the last head has the fields of the one before it, octet for octet, and was made of that: all but method and target are the same.
+    /// Whether the last head has the fields of the one before it, byte for byte, and was made of
+    /// that: all but method and target are the same.
     private(set) var isHeadRepeated = false
     private let limits: MessageLimits
 
@@ -39,10 +41,11 @@ struct RequestDecoder {
         if case .startLine = state { pending.readableBytes > 0 } else { true }
     }
 
-    /// Octets received and not decoded yet.
+    /// Bytes received and not decoded yet.
     var undecodedCount: Int { pending.readableBytes }
 
-    /// The next request's head with the empty line that ends it, as long as nothing of it is decoded and all of it is there.
+    /// The next request's head with the empty line that ends it, as long as nothing of it is
+    /// decoded and all of it is there.
     var wholeHead: ByteBuffer? {
         guard case .startLine(_, isAfterEmptyLine: false) = state,
             let length = pending.readableBytesView.withUnsafeBytes({ HeadEnd.length(of: $0) })
@@ -57,17 +60,18 @@ struct RequestDecoder {
         releaseDecoded()
     }
 
-    /// Lets go of octets of which nothing is left: whoever brought them may take their room for the next.
+    /// Lets go of bytes of which nothing is left: whoever brought them may take their room for the
+    /// next.
     private mutating func releaseDecoded() {
         if pending.readableBytes == 0 { pending = ByteBuffer() }
     }
 
-    /// Takes octets; decode them with ``next()``.
-    mutating func append(_ octets: ByteBuffer) {
-        pending.append(octets)
+    /// Takes bytes; decode them with ``next()``.
+    mutating func append(_ bytes: ByteBuffer) {
+        pending.append(bytes)
     }
 
-    /// The next event, or `nil` when more octets are needed.
+    /// The next event, or `nil` when more bytes are needed.
     mutating func next() throws(MessageRefusal) -> Event? {
         do throws(MessageRefusal) {
             return try decode()
@@ -78,7 +82,8 @@ struct RequestDecoder {
         }
     }
 
-    /// The next request's head, or `nil` when more octets are needed. The request before must be decoded to its end.
+    /// The next request's head, or `nil` when more bytes are needed. The request before must be
+    /// decoded to its end.
     mutating func nextHead() throws(MessageRefusal) -> RequestHead? {
         guard case .head(let head) = try next() else { return nil }
         return head
@@ -90,16 +95,17 @@ struct RequestDecoder {
         case end
     }
 
-    /// The present request's content; `nil` when more octets are needed.
+    /// The present request's content; `nil` when more bytes are needed.
     ///
-    /// Behind the end it says `end` again, however often it is asked: what follows is the next request.
+    /// Behind the end it says `end` again, however often it is asked: what follows is the next
+    /// request.
     mutating func nextContent() throws(MessageRefusal) -> Content? {
         switch state {
         case .startLine, .fields: return .end
         case .length, .chunked, .end, .refused: break
         }
         switch try next() {
-        case .body(let octets): return .body(octets)
+        case .body(let bytes): return .body(bytes)
         case .end, .head: return .end
         case nil: return nil
         }
@@ -132,13 +138,13 @@ struct RequestDecoder {
             case .fields(let line, var block):
                 // In one place only while it grows: what is held twice is copied.
                 state = .end
-                let (octets, isWhole) = (pending, block.isEmpty)
+                let (bytes, isWhole) = (pending, block.isEmpty)
                 let isComplete = try block.read(&pending)
                 state = .fields(line, block)
                 guard isComplete else { return nil }
                 let head = try RequestHead(line, block.fields)
-                let length = octets.readableBytes - pending.readableBytes
-                known = isWhole ? KnownFields(octets, length: length, line, head) : nil
+                let length = bytes.readableBytes - pending.readableBytes
+                known = isWhole ? KnownFields(bytes, length: length, line, head) : nil
                 switch head.framing {
                 case .none, .untilClose, .length(0): state = .end
                 case .length(let length): state = .length(length)
@@ -183,57 +189,59 @@ struct RequestLine: Hashable {
     var minorVersion: Int
 
     init(_ line: ByteBuffer) throws(MessageRefusal) {
-        self = try line.withUnsafeReadableBytes { octets throws(MessageRefusal) in try RequestLine(octets) }
+        self = try line.withUnsafeReadableBytes { bytes throws(MessageRefusal) in try RequestLine(bytes) }
     }
 
-    private init(_ octets: UnsafeRawBufferPointer) throws(MessageRefusal) {
-        guard let methodEnd = octets.firstIndex(of: .space, from: 0),
-            let targetEnd = octets.firstIndex(of: .space, from: methodEnd + 1),
-            octets.firstIndex(of: .space, from: targetEnd + 1) == nil
+    private init(_ bytes: UnsafeRawBufferPointer) throws(MessageRefusal) {
+        guard let methodEnd = bytes.firstIndex(of: .space, from: 0),
+            let targetEnd = bytes.firstIndex(of: .space, from: methodEnd + 1),
+            bytes.firstIndex(of: .space, from: targetEnd + 1) == nil
         else { throw MessageRefusal(.startLine) }
-        guard let method = Self.method(octets.part(0..<methodEnd)) else { throw MessageRefusal(.method) }
-        self.minorVersion = try Self.minorVersion(octets.part((targetEnd + 1)..<octets.count), status: 505)
+        guard let method = Self.method(bytes.part(0..<methodEnd)) else { throw MessageRefusal(.method) }
+        self.minorVersion = try Self.minorVersion(bytes.part((targetEnd + 1)..<bytes.count), status: 505)
         // A tunnel to wherever the client says is not what a gateway is for.
         guard method.rawValue != "CONNECT" else { throw MessageRefusal(.method, status: 501) }
         self.method = method
-        self.target = try Self.target(octets.part((methodEnd + 1)..<targetEnd), method)
+        self.target = try Self.target(bytes.part((methodEnd + 1)..<targetEnd), method)
     }
 
     /// - Returns: `nil` where it is no token. RFC 9110 §9.1
-    private static func method(_ octets: UnsafeRawBufferPointer) -> HTTPRequest.Method? {
-        if octets.elementsEqual("GET".utf8) { return .get }
-        guard !octets.isEmpty, octets.allSatisfy(\.isTokenOctet) else { return nil }
-        return HTTPRequest.Method(String(decoding: octets, as: UTF8.self))
+    private static func method(_ bytes: UnsafeRawBufferPointer) -> HTTPRequest.Method? {
+        if bytes.elementsEqual("GET".utf8) { return .get }
+        guard !bytes.isEmpty, bytes.allSatisfy(\.isTokenByte) else { return nil }
+        return HTTPRequest.Method(String(decoding: bytes, as: UTF8.self))
     }
 
-    /// `HTTP/1.` and a digit; another major version is refused with the status, anything else with 400. RFC 9110 §2.5
-    static func minorVersion(_ octets: UnsafeRawBufferPointer, status: Int) throws(MessageRefusal) -> Int {
-        guard octets.count == 8, octets.starts(with: "HTTP/".utf8), octets[5].isDigit, octets[6] == UInt8(ascii: "."),
-            octets[7].isDigit
+    /// `HTTP/1.` and a digit; another major version is refused with the status, anything else with
+    /// 400. RFC 9110 §2.5
+    static func minorVersion(_ bytes: UnsafeRawBufferPointer, status: Int) throws(MessageRefusal) -> Int {
+        guard bytes.count == 8, bytes.starts(with: "HTTP/".utf8), bytes[5].isDigit, bytes[6] == UInt8(ascii: "."),
+            bytes[7].isDigit
         else { throw MessageRefusal(.version) }
-        guard octets[5] == UInt8(ascii: "1") else { throw MessageRefusal(.version, status: status) }
-        return octets[7] == UInt8(ascii: "0") ? 0 : 1
+        guard bytes[5] == UInt8(ascii: "1") else { throw MessageRefusal(.version, status: status) }
+        return bytes[7] == UInt8(ascii: "0") ? 0 : 1
     }
 
     private static func target(
-        _ octets: UnsafeRawBufferPointer,
+        _ bytes: UnsafeRawBufferPointer,
         _ method: HTTPRequest.Method
     ) throws(MessageRefusal) -> Target {
-        // A fragment is never sent (RFC 9112 §3.2.1 has no place for it), and an octet outside ASCII is read differently by everybody.
-        guard !octets.isEmpty, octets.allSatisfy({ $0.isVisible && $0 != UInt8(ascii: "#") }) else {
+        // A fragment is never sent (RFC 9112 §3.2.1 has no place for it), and a byte outside ASCII
+        // is read differently by everybody.
+        guard !bytes.isEmpty, bytes.allSatisfy({ $0.isVisible && $0 != UInt8(ascii: "#") }) else {
             throw MessageRefusal(.target)
         }
-        let text = String(decoding: octets, as: UTF8.self)
-        if octets.first == UInt8(ascii: "/") { return .origin(text) }
+        let text = String(decoding: bytes, as: UTF8.self)
+        if bytes.first == UInt8(ascii: "/") { return .origin(text) }
         if text == "*" {
             guard method == .options else { throw MessageRefusal(.target) }
             return .asterisk
         }
-        let scheme = octets.prefix { $0 != UInt8(ascii: ":") }
+        let scheme = bytes.prefix { $0 != UInt8(ascii: ":") }
         guard ["http", "https"].contains(String(decoding: scheme, as: UTF8.self).lowercased()),
-            octets.dropFirst(scheme.count).starts(with: "://".utf8)
+            bytes.dropFirst(scheme.count).starts(with: "://".utf8)
         else { throw MessageRefusal(.target) }
-        let rest = octets.dropFirst(scheme.count + 3)
+        let rest = bytes.dropFirst(scheme.count + 3)
         let authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
         let tail = String(decoding: rest.dropFirst(authority.count), as: UTF8.self)
         // RFC 9112 §3.2.4: OPTIONS on an absolute-form without a path means the server itself.
@@ -248,7 +256,8 @@ struct RequestLine: Hashable {
 }
 
 extension RequestHead {
-    /// Puts the line and the fields together, and refuses what cannot be told apart by everyone in the same way.
+    /// Puts the line and the fields together, and refuses what cannot be told apart by everyone in
+    /// the same way.
     init(_ line: RequestLine, _ fields: HTTPFields) throws(MessageRefusal) {
         var authority: String?
         var hasHost = false
@@ -295,13 +304,13 @@ extension RequestHead {
 }
 
 extension ByteBuffer {
-    /// Puts octets behind these; without a copy where there are none.
-    mutating func append(_ octets: ByteBuffer) {
+    /// Puts bytes behind these; without a copy where there are none.
+    mutating func append(_ bytes: ByteBuffer) {
         if readableBytes == 0 {
-            self = octets
+            self = bytes
         } else {
             discardReadBytes()
-            writeImmutableBuffer(octets)
+            writeImmutableBuffer(bytes)
         }
     }
 }

@@ -3,7 +3,7 @@ import NIOCore
 
 /// A response's head as it came over HTTP/1, checked.
 struct ResponseHead: Hashable {
-    /// Status, reason phrase and fields, octet for octet.
+    /// Status, reason phrase and fields, byte for byte.
     var response: HTTPResponse
     /// 0 or 1.
     var minorVersion: Int
@@ -13,9 +13,10 @@ struct ResponseHead: Hashable {
     var isKeptAlive: Bool
 }
 
-/// One HTTP/1 response with the interim ones before it: octets in, events out. RFC 9112
+/// One HTTP/1 response with the interim ones before it: bytes in, events out. RFC 9112
 ///
-/// As strict as ``RequestDecoder``, for the same reason: what two programs read differently poisons a cache.
+/// As strict as ``RequestDecoder``, for the same reason: what two programs read differently poisons
+/// a cache.
 struct ResponseDecoder {
     enum Event: Hashable {
         /// 1xx but 101. RFC 9110 §15.2
@@ -50,20 +51,21 @@ struct ResponseDecoder {
         self.restOfInterim = limits.interimResponses
     }
 
-    /// Octets behind what was decoded: after the end they belong to nothing that was asked for.
+    /// Bytes behind what was decoded: after the end they belong to nothing that was asked for.
     var undecodedCount: Int { pending.readableBytes }
 
-    /// Takes octets; decode them with ``next()``.
-    mutating func append(_ octets: ByteBuffer) {
-        pending.append(octets)
+    /// Takes bytes; decode them with ``next()``.
+    mutating func append(_ bytes: ByteBuffer) {
+        pending.append(bytes)
     }
 
-    /// The origin has closed its side, cleanly. What ``next()`` then has not to the end is truncated, and refused as such.
+    /// The origin has closed its side, cleanly. What ``next()`` then has not to the end is
+    /// truncated, and refused as such.
     mutating func closeInput() {
         isInputClosed = true
     }
 
-    /// The next event, or `nil` when more octets are needed, or after the end.
+    /// The next event, or `nil` when more bytes are needed, or after the end.
     mutating func next() throws(MessageRefusal) -> Event? {
         do throws(MessageRefusal) {
             if let event = try decode() { return event }
@@ -168,17 +170,17 @@ struct StatusLine: Hashable {
     var minorVersion: Int
 
     init(_ line: ByteBuffer) throws(MessageRefusal) {
-        self = try line.withUnsafeReadableBytes { octets throws(MessageRefusal) in try StatusLine(octets) }
+        self = try line.withUnsafeReadableBytes { bytes throws(MessageRefusal) in try StatusLine(bytes) }
     }
 
-    private init(_ octets: UnsafeRawBufferPointer) throws(MessageRefusal) {
-        guard octets.count >= 12, octets[8] == .space, octets[9...11].allSatisfy(\.isDigit),
-            octets.count == 12 || octets[12] == .space, octets.dropFirst(12).allSatisfy(\.isFieldValueOctet)
+    private init(_ bytes: UnsafeRawBufferPointer) throws(MessageRefusal) {
+        guard bytes.count >= 12, bytes[8] == .space, bytes[9...11].allSatisfy(\.isDigit),
+            bytes.count == 12 || bytes[12] == .space, bytes.dropFirst(12).allSatisfy(\.isFieldValueByte)
         else { throw MessageRefusal(.startLine) }
-        self.minorVersion = try RequestLine.minorVersion(octets.part(0..<8), status: 502)
-        let code = octets[9...11].reduce(0) { $0 * 10 + Int($1 &- 0x30) }
+        self.minorVersion = try RequestLine.minorVersion(bytes.part(0..<8), status: 502)
+        let code = bytes[9...11].reduce(0) { $0 * 10 + Int($1 &- 0x30) }
         guard code >= 100 else { throw MessageRefusal(.startLine) }
-        self.status = HTTPResponse.Status(code: code, reasonPhrase: Self.phrase(octets.dropFirst(13)))
+        self.status = HTTPResponse.Status(code: code, reasonPhrase: Self.phrase(bytes.dropFirst(13)))
     }
 
     /// Whether a message begins with 408: a server that waits no longer for a request may say so
@@ -188,11 +190,11 @@ struct StatusLine: Hashable {
         return beginning.starts(with: "HTTP/1.".utf8) && beginning.dropFirst(8).elementsEqual(" 408 ".utf8)
     }
 
-    /// HTTPTypes keeps the phrase as ISO 8859-1: one scalar for an octet.
-    private static func phrase(_ octets: Slice<UnsafeRawBufferPointer>) -> String {
-        if octets.allSatisfy({ $0 < 0x80 }) { return String(decoding: octets, as: UTF8.self) }
+    /// HTTPTypes keeps the phrase as ISO 8859-1: one scalar for a byte.
+    private static func phrase(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
+        if bytes.allSatisfy({ $0 < 0x80 }) { return String(decoding: bytes, as: UTF8.self) }
         var phrase = ""
-        for octet in octets { phrase.unicodeScalars.append(Unicode.Scalar(octet)) }
+        for byte in bytes { phrase.unicodeScalars.append(Unicode.Scalar(byte)) }
         return phrase
     }
 }

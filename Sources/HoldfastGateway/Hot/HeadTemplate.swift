@@ -14,9 +14,9 @@ struct HeadTemplate {
         var ages: Range<Int>?
         var times: Range<Int>?
         var start = head.readerIndex
-        let octets = head.readableBytesView
-        while let end = octets[start...].firstIndex(of: .lineFeed) {
-            let line = octets[start..<end]
+        let bytes = head.readableBytesView
+        while let end = bytes[start...].firstIndex(of: .lineFeed) {
+            let line = bytes[start..<end]
             if line.starts(with: Self.age) { ages = Self.digits(in: line, after: start + Self.age.count, age) }
             // The gateway's own line is the last of its name.
             if line.starts(with: Self.hit) { times = Self.digits(in: line, after: start + Self.hit.count, timeToLive) }
@@ -44,20 +44,20 @@ struct HeadTemplate {
         return digits.startIndex..<digits.endIndex
     }
 
-    /// Octets of the head without the two numbers.
+    /// Bytes of the head without the two numbers.
     var count: Int { start.readableBytes + middle.readableBytes + end.readableBytes }
 
     /// The head with these seconds.
     ///
-    /// - Parameter room: octets to be written behind it.
-    func octets(age: Int64, timeToLive: Int64, room: Int) -> ByteBuffer {
-        var octets = ByteBuffer()
-        octets.reserveCapacity(count + 24 + room)
-        octets.writeImmutableBuffer(start)
-        octets.writeString(String(isAgeFirst ? age : timeToLive))
-        octets.writeImmutableBuffer(middle)
-        octets.writeString(String(isAgeFirst ? timeToLive : age))
-        octets.writeImmutableBuffer(end)
-        return octets
+    /// - Parameter room: bytes to be written behind it.
+    func bytes(age: Int64, timeToLive: Int64, room: Int) -> ByteBuffer {
+        var bytes = ByteBuffer()
+        bytes.reserveCapacity(count + 24 + room)
+        bytes.writeImmutableBuffer(start)
+        bytes.writeString(String(isAgeFirst ? age : timeToLive))
+        bytes.writeImmutableBuffer(middle)
+        bytes.writeString(String(isAgeFirst ? timeToLive : age))
+        bytes.writeImmutableBuffer(end)
+        return bytes
     }
 }

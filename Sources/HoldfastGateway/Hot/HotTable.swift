@@ -1,15 +1,16 @@
 import NIOCore
 
-/// The answers that one event loop gives at once, found by the octets of the request's head. Used on that loop alone, so there is no lock.
+/// The answers that one event loop gives at once, found by the bytes of the request's head. Used on
+/// that loop alone, so there is no lock.
 ///
-/// Bounded in number and octets. An answer comes in when its request is seen for the second time, and goes when its place is needed and nobody has asked since
-/// the last time that it was.
+/// Bounded in number and bytes. An answer comes in when its request is seen for the second time,
+/// and goes when its place is needed and nobody has asked since the last time that it was.
 final class HotTable {
     /// Requests whose hashes fall together.
     private static let ways = 4
 
     private struct Slot {
-        var answer: HotAnswer
+        var answer: HotResponse
         var wasUsed: Bool
     }
 
@@ -18,17 +19,17 @@ final class HotTable {
     private var seen: [Int]
     private let mask: Int
     private let limit: Int
-    private var octets = 0
+    private var bytes = 0
     /// Requests that were answered from here.
     var answerCount = 0
     private var hand = 0
 
-    /// Octets of all answers of a loop together. 16 MiB
+    /// Bytes of all answers of a loop together. 16 MiB
     static let standardLimit = 16 << 20
 
     /// - Parameters:
     ///   - sets: a power of two; four times as many answers are kept at most.
-    ///   - limit: octets of all answers together.
+    ///   - limit: bytes of all answers together.
     init(sets: Int = 1024, limit: Int = HotTable.standardLimit) {
         slots = Array(repeating: nil, count: sets * Self.ways)
         seen = Array(repeating: 0, count: sets * Self.ways)
@@ -41,15 +42,15 @@ final class HotTable {
 
     /// Seeded for each process, so that nobody makes requests meet in one place.
     static func hash(_ head: ByteBuffer) -> Int {
-        head.withUnsafeReadableBytes { octets in
+        head.withUnsafeReadableBytes { bytes in
             var hasher = Hasher()
-            hasher.combine(bytes: octets)
+            hasher.combine(bytes: bytes)
             return hasher.finalize()
         }
     }
 
-    /// The answer to a request of these octets.
-    func answer(to head: ByteBuffer, hash: Int) -> HotAnswer? {
+    /// The answer to a request of these bytes.
+    func answer(to head: ByteBuffer, hash: Int) -> HotResponse? {
         let first = (hash & mask) * Self.ways
         for index in first..<first + Self.ways {
             guard let answer = slots[index]?.answer, answer.hash == hash, answer.request == head else { continue }
@@ -68,7 +69,7 @@ final class HotTable {
     }
 
     /// Keeps an answer, unless it is too large.
-    func keep(_ answer: HotAnswer) {
+    func keep(_ answer: HotResponse) {
         guard answer.cost <= limit / 8 else { return }
         let first = (answer.hash & mask) * Self.ways
         var place = first
@@ -82,8 +83,8 @@ final class HotTable {
         }
         empty(place)
         slots[place] = Slot(answer: answer, wasUsed: true)
-        octets += answer.cost
-        while octets > limit {
+        bytes += answer.cost
+        while bytes > limit {
             hand = (hand + 1) % slots.count
             if slots[hand]?.wasUsed == true {
                 slots[hand]?.wasUsed = false
@@ -94,13 +95,13 @@ final class HotTable {
     }
 
     /// Forgets an answer that does not hold any more.
-    func forget(_ answer: HotAnswer) {
+    func forget(_ answer: HotResponse) {
         let first = (answer.hash & mask) * Self.ways
         for index in first..<first + Self.ways where slots[index]?.answer === answer { empty(index) }
     }
 
     private func empty(_ index: Int) {
         guard let slot = slots[index].take() else { return }
-        octets -= slot.answer.cost
+        bytes -= slot.answer.cost
     }
 }

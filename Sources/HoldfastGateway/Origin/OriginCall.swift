@@ -5,11 +5,12 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// One request on its way to its origin: takes a connection or makes one, sends, and sends once more where that is safe.
+/// One request on its way to its origin: takes a connection or makes one, sends, and sends once
+/// more where that is safe.
 ///
 /// All of it happens on one event loop; ``cancel()`` may be called anywhere.
 final class OriginCall: TransportCall {
-    typealias Completion = @Sendable (Result<TransportAnswer, any Error>) -> Void
+    typealias Completion = @Sendable (Result<CallbackResponse, any Error>) -> Void
 
     private struct State {
         /// `nil` where the answer's head has been handed over.
@@ -17,7 +18,8 @@ final class OriginCall: TransportCall {
         var isCancelled = false
         /// Where it is under way.
         var connection: OriginConnection?
-        /// That one was kept from an exchange before: it may turn out dead, and the request is then sent once more where that is safe.
+        /// That one was kept from an exchange before: it may turn out dead, and the request is then
+        /// sent once more where that is safe.
         var isOnKept = false
         var upload: Task<Void, Never>?
     }
@@ -93,8 +95,9 @@ final class OriginCall: TransportCall {
 
     func informed(_ interim: HTTPResponse) { onInterim?(interim) }
 
-    /// The head of the final response has come, or will not; said once by each connection that took the request.
-    func ended(_ result: Result<OriginAnswer, OriginFailure>) {
+    /// The head of the final response has come, or will not; said once by each connection that took
+    /// the request.
+    func ended(_ result: Result<OriginResponse, OriginFailure>) {
         switch result {
         case .success(let answer):
             answered(answer)
@@ -104,7 +107,7 @@ final class OriginCall: TransportCall {
         }
     }
 
-    private func answered(_ answer: OriginAnswer) {
+    private func answered(_ answer: OriginResponse) {
         let (completion, upload, connection) = state.withLock { state in
             (state.completion.take(), state.upload.take(), state.connection)
         }
@@ -145,7 +148,8 @@ final class OriginCall: TransportCall {
 
     private var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Ends it on the wire, unless the answer's head has come: then it is for whoever reads the content to end it.
+    /// Ends it on the wire, unless the answer's head has come: then it is for whoever reads the
+    /// content to end it.
     func cancel() {
         let connection = state.withLock { state -> OriginConnection? in
             guard state.completion != nil || state.connection == nil else { return nil }

@@ -25,9 +25,11 @@ final class OriginConnection: Sendable {
         eventLoop = channel.eventLoop
     }
 
-    /// Sends a head. To be called on the event loop; see ``OriginConnectionHandler/begin(_:_:for:)``.
+    /// Sends a head. To be called on the event loop; see
+    /// ``OriginConnectionHandler/begin(_:_:for:)``.
     ///
-    /// Content is not begun before this returns: where nothing was sent, nothing of it must have been read.
+    /// Content is not begun before this returns: where nothing was sent, nothing of it must have
+    /// been read.
     func begin(_ number: UInt64, _ request: OriginRequest, for call: OriginCall) throws(OriginFailure) {
         try handler.value.begin(number, request, for: call)
     }
@@ -36,8 +38,8 @@ final class OriginConnection: Sendable {
     func upload(_ body: BodyStream, isChunked: Bool, _ number: UInt64) async {
         do {
             for try await chunk in body {
-                let octets = isChunked ? ByteBuffer.chunk(chunk) : chunk
-                try await eventLoop.flatSubmit { self.handler.value.write(octets, number) }.get()
+                let bytes = isChunked ? ByteBuffer.chunk(chunk) : chunk
+                try await eventLoop.flatSubmit { self.handler.value.write(bytes, number) }.get()
             }
             eventLoop.execute { self.handler.value.endUpload(isChunked ? .lastChunk : nil, number) }
         } catch {
@@ -46,7 +48,7 @@ final class OriginConnection: Sendable {
         }
     }
 
-    /// The next octets of the content. Fails with ``OriginFailure``.
+    /// The next bytes of the content. Fails with ``OriginFailure``.
     func next(_ number: UInt64) async throws -> OriginPiece {
         if eventLoop.inEventLoop, let piece = handler.value.nextAtOnce(number) { return piece }
         return try await withTaskCancellationHandler {
@@ -70,7 +72,8 @@ final class OriginConnection: Sendable {
     func close() { channel.close(promise: nil) }
 }
 
-/// The content of one answer; when nobody holds it any more before its end, the exchange is abandoned.
+/// The content of one answer; when nobody holds it any more before its end, the exchange is
+/// abandoned.
 final class OriginBody: Sendable {
     private let connection: OriginConnection
     private let number: UInt64
@@ -91,7 +94,7 @@ final class OriginBody: Sendable {
     }
 
     func stream(_ framing: Framing) -> BodyStream {
-        let length: Int64? = if case .length(let octets) = framing { octets } else { nil }
+        let length: Int64? = if case .length(let bytes) = framing { bytes } else { nil }
         return BodyStream(length: length) {
             guard !self.isStarted.exchange(true, ordering: .relaxed) else {
                 return { throw BodyStreamError.alreadyRead }
@@ -105,7 +108,7 @@ final class OriginBody: Sendable {
         do {
             let piece = try await connection.next(number)
             if piece.isLast { isEnded.store(true, ordering: .relaxed) }
-            return piece.octets
+            return piece.bytes
         } catch let failure as OriginFailure {
             throw Task.isCancelled ? CancellationError() : failure.error
         }

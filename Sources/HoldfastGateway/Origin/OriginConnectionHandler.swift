@@ -3,15 +3,18 @@ import HTTPTypes
 import NIOCore
 import NIOSSL
 
-/// One connection to an origin, one exchange at a time. Everything here runs on the channel's event loop.
+/// One connection to an origin, one exchange at a time. Everything here runs on the channel's event
+/// loop.
 ///
-/// It reads only what is asked for: nothing but the head until somebody pulls the content. While it waits for a next request it reads to learn
-/// that the origin hung up, or sent what nobody asked for.
+/// It reads only what is asked for: nothing but the head until somebody pulls the content. While it
+/// waits for a next request it reads to learn that the origin hung up, or sent what nobody asked
+/// for.
 final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// A class: it changes with all that comes, and in its place. What a copy of the decoder holds as well would be copied when it grows.
+    /// A class: it changes with all that comes, and in its place. What a copy of the decoder holds
+    /// as well would be copied when it grows.
     private final class Exchange {
         let number: UInt64
         var decoder: ResponseDecoder
@@ -70,14 +73,15 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     private var peek = SocketPeek()
     /// Of the response before, until the connection is looked at for its next request.
     private var boundary: MessageBoundary?
-    /// The channel was asked for octets, and has brought none since.
+    /// The channel was asked for bytes, and has brought none since.
     private var isReadWanted = false
     private let deadline = Deadline()
     private let times: Times
     private var connectionError: (any Error)?
     private var isKept = false
-    /// A head that is to be handed over when all else is done: who takes it may begin anything, the next exchange here too.
-    private var delivery: (call: OriginCall, result: Result<OriginAnswer, OriginFailure>)?
+    /// A head that is to be handed over when all else is done: who takes it may begin anything, the
+    /// next exchange here too.
+    private var delivery: (call: OriginCall, result: Result<OriginResponse, OriginFailure>)?
     /// Set when the channel is closed, by whichever side.
     private var isClosed = false
 
@@ -130,18 +134,18 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let octets = unwrapInboundIn(data)
-        guard let exchange, exchange.failure == nil else { return spokeUnasked(octets) }
+        let bytes = unwrapInboundIn(data)
+        guard let exchange, exchange.failure == nil else { return spokeUnasked(bytes) }
         isReadWanted = false
         let isFirst = !exchange.hasAnswerBegun
         exchange.hasAnswerBegun = true
         apply(exchange.wait.beginResponse())
         if isFirst, exchange.mayBeRelayed,
-            let response = RelayedResponse(octets, limits: configuration.messageLimits)
+            let response = RelayedResponse(bytes, limits: configuration.messageLimits)
         {
             return relay(response, exchange)
         }
-        exchange.decoder.append(octets)
+        exchange.decoder.append(bytes)
         advance()
     }
 
@@ -189,7 +193,8 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         writability.take()?.fail(CancellationError())
         if isKept, let connection { pool.remove(connection, endpoint) }
         isKept = false
-        // After a reset, or an end of TLS that was not announced, what has come is not the whole of what only the end delimits.
+        // After a reset, or an end of TLS that was not announced, what has come is not the whole of
+        // what only the end delimits.
         if connectionError == nil { exchange?.decoder.closeInput() }
         advance()
     }
@@ -239,11 +244,11 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
     }
 
     /// - Returns: when more can be taken.
-    func write(_ octets: ByteBuffer, _ number: UInt64) -> EventLoopFuture<Void> {
+    func write(_ bytes: ByteBuffer, _ number: UInt64) -> EventLoopFuture<Void> {
         guard let context, !isClosed, exchange?.number == number, exchange?.failure == nil else {
             return eventLoop.makeFailedFuture(CancellationError())
         }
-        writer.put(octets)
+        writer.put(bytes)
         writer.flush(context)
         if let exchange { apply(context.channel.isWritable ? exchange.wait.take() : exchange.wait.handOver()) }
         guard !context.channel.isWritable, context.channel.isActive else { return eventLoop.makeSucceededVoidFuture() }
@@ -280,7 +285,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         if let failure = exchange?.failure { return eventLoop.makeFailedFuture(failure) }
         if exchange?.isEnded == true {
             finish()
-            return eventLoop.makeSucceededFuture(OriginPiece(octets: nil, isLast: true))
+            return eventLoop.makeSucceededFuture(OriginPiece(bytes: nil, isLast: true))
         }
         let promise = eventLoop.makePromise(of: OriginPiece.self)
         exchange?.piece = promise
@@ -289,13 +294,14 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         return promise.futureResult
     }
 
-    /// The next octets of the content where they are there already; `nil` where ``next(_:)`` has to be asked.
+    /// The next bytes of the content where they are there already; `nil` where ``next(_:)`` has to
+    /// be asked.
     func nextAtOnce(_ number: UInt64) -> OriginPiece? {
         guard let exchange, exchange.number == number, exchange.caller == nil, exchange.piece == nil,
-            exchange.failure == nil, let octets = exchange.ahead
+            exchange.failure == nil, let bytes = exchange.ahead
         else { return nil }
         exchange.ahead = nil
-        return piece(octets, exchange)
+        return piece(bytes, exchange)
     }
 
     func abandon(_ number: UInt64) {
@@ -320,11 +326,11 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
 
     private func receive() {
         while isReceiving {
-            if exchange?.caller == nil, let octets = exchange?.ahead {
+            if exchange?.caller == nil, let bytes = exchange?.ahead {
                 guard let exchange, let promise = exchange.piece.take() else { return }
                 exchange.ahead = nil
                 apply(exchange.wait.deliver())
-                promise.succeed(piece(octets, exchange))
+                promise.succeed(piece(bytes, exchange))
                 continue
             }
             do throws(MessageRefusal) {
@@ -343,21 +349,22 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
                     let boundary = MessageBoundary()
                     exchange?.boundary = boundary
                     let hasContent = head.framing != .none && head.framing != .length(0)
-                    // There is nothing to wait for: the connection is free before the head is looked at.
+                    // There is nothing to wait for: the connection is free before the head is
+                    // looked at.
                     if !hasContent { _ = try exchange?.decoder.next() }
                     guard let call = exchange?.caller.take() else { return }
                     if !hasContent { finish() }
                     let content = hasContent ? whole() : ByteBuffer()
                     delivery = (call, .success(.message(head, whole: content, boundary)))
-                case .body(let octets):
-                    exchange?.ahead = octets
+                case .body(let bytes):
+                    exchange?.ahead = bytes
                 case .end:
                     guard let promise = exchange?.piece else {
                         exchange?.isEnded = true
                         return
                     }
                     finish()
-                    promise.succeed(OriginPiece(octets: nil, isLast: true))
+                    promise.succeed(OriginPiece(bytes: nil, isLast: true))
                 case nil:
                     if isClosed { return fail(hungUp(connectionError)) }
                     if exchange?.caller != nil || exchange?.piece != nil { read() }
@@ -371,28 +378,31 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
 
     private var isReceiving: Bool { exchange.map { $0.failure == nil && !$0.isEnded } ?? false }
 
-    /// All of the content, where it came with the head: the connection is free then, and nobody has to ask for it.
+    /// All of the content, where it came with the head: the connection is free then, and nobody has
+    /// to ask for it.
     private func whole() -> ByteBuffer? {
         guard let exchange, exchange.isUploaded else { return nil }
-        // A copy: where this look leads nowhere, or to a refusal, whoever asks for the content finds it as it was.
+        // A copy: where this look leads nowhere, or to a refusal, whoever asks for the content
+        // finds it as it was.
         var decoder = exchange.decoder
-        var octets = ByteBuffer()
+        var bytes = ByteBuffer()
         while let event = try? decoder.next() {
             switch event {
-            case .body(let more) where octets.readableBytes == 0: octets = more
-            case .body(let more): octets.writeImmutableBuffer(more)
+            case .body(let more) where bytes.readableBytes == 0: bytes = more
+            case .body(let more): bytes.writeImmutableBuffer(more)
             case .end:
                 exchange.decoder = decoder
                 finish()
-                return octets
+                return bytes
             case .interim, .head: return nil
             }
         }
         return nil
     }
 
-    /// A piece to be handed over, with whether it is the last, so that the connection need not wait for somebody to ask once more.
-    private func piece(_ octets: ByteBuffer, _ exchange: Exchange) -> OriginPiece {
+    /// A piece to be handed over, with whether it is the last, so that the connection need not wait
+    /// for somebody to ask once more.
+    private func piece(_ bytes: ByteBuffer, _ exchange: Exchange) -> OriginPiece {
         var isLast = false
         do throws(MessageRefusal) {
             switch try exchange.decoder.next() {
@@ -405,7 +415,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
             // What came before it is delivered all the same; the next to ask is told.
             fail(refused(error))
         }
-        return OriginPiece(octets: octets, isLast: isLast)
+        return OriginPiece(bytes: bytes, isLast: isLast)
     }
 
     /// The answer is complete: the connection is kept where nothing speaks against it.
@@ -437,7 +447,8 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
         context?.close(promise: nil)
     }
 
-    /// Asks the channel for octets; once until it has brought some, where nothing stands between that takes octets for itself.
+    /// Asks the channel for bytes; once until it has brought some, where nothing stands between
+    /// that takes bytes for itself.
     private func read() {
         guard !isReadWanted || endpoint.isSecure else { return }
         isReadWanted = true
@@ -540,8 +551,9 @@ final class OriginConnectionHandler: ChannelInboundHandler, Flushing {
 }
 
 /// The beginning of an answer, or all of it.
-enum OriginAnswer: Sendable {
-    /// - Parameter whole: the content, where all of it came with the head; the connection may be another's already.
+enum OriginResponse: Sendable {
+    /// - Parameter whole: the content, where all of it came with the head; the connection may be
+    ///   another's already.
     case message(ResponseHead, whole: ByteBuffer?, MessageBoundary)
     case relayed(RelayedResponse)
 }
@@ -549,6 +561,6 @@ enum OriginAnswer: Sendable {
 /// Some content of an answer.
 struct OriginPiece: Sendable {
     /// `nil` where nothing came before the end.
-    var octets: ByteBuffer?
+    var bytes: ByteBuffer?
     var isLast: Bool
 }

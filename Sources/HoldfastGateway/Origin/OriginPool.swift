@@ -43,10 +43,12 @@ final class OriginPool: Sendable {
         }
     }
 
-    /// The connection of another loop costs two changes of threads each time, and a new one is made once: of so many times, one is for a new one.
+    /// The connection of another loop costs two changes of threads each time, and a new one is made
+    /// once: of so many times, one is for a new one.
     private static let borrowing = 8
 
-    /// - Parameter eventLoop: where the caller runs: a connection that is served there is better than another, because nobody changes the thread then.
+    /// - Parameter eventLoop: where the caller runs: a connection that is served there is better
+    ///   than another, because nobody changes the thread then.
     func take(_ endpoint: OriginEndpoint, near eventLoop: (any EventLoop)?) -> OriginConnection? {
         state.withLock { state in
             guard let place = state.idle.index(forKey: endpoint), !state.idle.values[place].isEmpty else { return nil }

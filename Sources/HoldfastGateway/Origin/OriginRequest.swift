@@ -14,7 +14,8 @@ struct OriginEndpoint: Hashable, Sendable, CustomStringConvertible {
 
     var connectHost: String { host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host }
 
-    /// The name for TLS (RFC 6066 §3 knows no addresses there); for an address, the certificate must name that.
+    /// The name for TLS (RFC 6066 §3 knows no addresses there); for an address, the certificate
+    /// must name that.
     var serverName: String? { (try? SocketAddress(ipAddress: connectHost, port: 0)) == nil ? host : nil }
 }
 
@@ -27,7 +28,8 @@ struct OriginRequest: Sendable {
     /// What follows the head; `nil` where nothing does.
     private(set) var body: BodyStream?
     let isChunked: Bool
-    /// Whether it may be sent again: idempotent (RFC 9110 §9.2.2; QUERY by RFC 10008), and its content is in memory.
+    /// Whether it may be sent again: idempotent (RFC 9110 §9.2.2; QUERY by RFC 10008), and its
+    /// content is in memory.
     let isRepeatable: Bool
     /// How long the head of a response may take; `nil`: the transport's own limits count alone.
     let headTime: TimeAmount?
@@ -37,7 +39,8 @@ struct OriginRequest: Sendable {
     /// See `TransportRequest`.
     let mayBeRelayed: Bool
 
-    /// Octets up to which content is read into memory before it is sent, so that it can be sent again.
+    /// Bytes up to which content is read into memory before it is sent, so that it can be sent
+    /// again.
     private static let repeatableLimit: Int64 = 64 << 10
 
     /// No initialiser, which would take a copy of the request.
@@ -68,10 +71,10 @@ struct OriginRequest: Sendable {
         let method = request.head.method
         let length = request.body?.length
         let hasContent = request.body != nil
-        let head = ByteBuffer.head { octets in
-            octets.writeRequestLine(method, path)
-            octets.writeField("Host", authority)
-            octets.writeFields(request.head.headerFields) { name in
+        let head = ByteBuffer.head { bytes in
+            bytes.writeRequestLine(method, path)
+            bytes.writeField("Host", authority)
+            bytes.writeFields(request.head.headerFields) { name in
                 switch name.utf8.count {
                 case 4: name != "host"
                 case 10: name != "connection"
@@ -81,14 +84,14 @@ struct OriginRequest: Sendable {
                 }
             }
             if let length {
-                octets.writeField("Content-Length", String(length))
+                bytes.writeField("Content-Length", String(length))
             } else if hasContent {
-                octets.writeField("Transfer-Encoding", "chunked")
+                bytes.writeField("Transfer-Encoding", "chunked")
             } else if method.hasContent {
-                // RFC 9110 §8.6: these mean to have content, if only of no octets.
-                octets.writeField("Content-Length", "0")
+                // RFC 9110 §8.6: these mean to have content, if only of no bytes.
+                bytes.writeField("Content-Length", "0")
             }
-            octets.writeEndOfHead()
+            bytes.writeEndOfHead()
         }
         let content = length == 0 ? nil : request.body
         return OriginRequest(
@@ -104,7 +107,8 @@ struct OriginRequest: Sendable {
         )
     }
 
-    /// Reads content that is short into memory, so that it is still there where the request has to be sent again.
+    /// Reads content that is short into memory, so that it is still there where the request has to
+    /// be sent again.
     ///
     /// - Throws: what reading it throws.
     mutating func collectContent() async throws {

@@ -2,9 +2,11 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Synchronization
 
-/// The routes that requests may go by: those of now and, for requests that were begun before the last change, those of then.
+/// The routes that requests may go by: those of now and, for requests that were begun before the
+/// last change, those of then.
 struct RoutesInUse: Sendable {
-    /// Routes that are handed out for each request: one reference, and not one for each of their parts.
+    /// Routes that are handed out for each request: one reference, and not one for each of their
+    /// parts.
     final class Shared: Sendable {
         private let routes: GatewayRoutes
 

@@ -7,15 +7,18 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// The gateway's way to its origins: HTTP/1.1 over SwiftNIO, octets as they came, connections to each kept for its next request.
+/// The gateway's way to its origins: HTTP/1.1 over SwiftNIO, bytes as they came, connections to
+/// each kept for its next request.
 ///
-/// A request goes to the wire once. Only where a kept connection turns out dead before any octet of an answer is it sent again, once and on
-/// a new connection, and only with an idempotent method (RFC 9110 §9.2.2) and content that is still there. A connection on which anything unexpected
+/// A request goes to the wire once. Only where a kept connection turns out dead before any byte of
+/// an answer is it sent again, once and on a new connection, and only with an idempotent method
+/// (RFC 9110 §9.2.2) and content that is still there. A connection on which anything unexpected
 /// happened takes no other request.
 public final class OriginTransport: Transport {
     /// What a transport is made with. Every limit has a default.
     public struct Configuration: Sendable {
-        /// Whose origins requests may go to, and to no others; with one origin every request goes there, whatever its authority. `nil` to go where the request's authority says.
+        /// Whose origins requests may go to, and to no others; with one origin every request goes
+        /// there, whatever its authority. `nil` to go where the request's authority says.
         public var routes: GatewayRoutes?
         /// See ``MessageLimits``; for responses.
         public var messageLimits = MessageLimits()
@@ -23,9 +26,9 @@ public final class OriginTransport: Transport {
         public var connectTimeout = Duration.seconds(10)
         /// For the origin to take more of a request's content. 60 s
         public var sendTimeout = Duration.seconds(60)
-        /// From the last octet sent to the first of an answer. 60 s
+        /// From the last byte sent to the first of an answer. 60 s
         public var firstByteTimeout = Duration.seconds(60)
-        /// Between octets of an answer that are waited for. 60 s
+        /// Between bytes of an answer that are waited for. 60 s
         public var readTimeout = Duration.seconds(60)
         /// How long a connection is kept without a request. 30 s
         public var idleTimeout = Duration.seconds(30)
@@ -127,7 +130,7 @@ extension OriginTransport: CallbackTransport {
     /// See `CallbackTransport`; on one of its event loops.
     package func begin(
         _ request: TransportRequest,
-        _ completion: @escaping @Sendable (Result<TransportAnswer, any Error>) -> Void
+        _ completion: @escaping @Sendable (Result<CallbackResponse, any Error>) -> Void
     ) -> (any TransportCall)? {
         guard request.body == nil, let eventLoop = MultiThreadedEventLoopGroup.currentEventLoop,
             let message = try? OriginRequest.of(request, routes: routes(for: request.head))
@@ -150,7 +153,7 @@ extension OriginRequest {
     }
 }
 
-extension TransportAnswer {
+extension CallbackResponse {
     /// - Throws: `TransportError` for an answer as it came, which only a request gets that may.
     fileprivate func message() throws -> TransportResponse {
         if case .response(let response) = self { return response }
@@ -161,9 +164,9 @@ extension TransportAnswer {
 /// A failure on a connection, and whether the origin can have seen the request and answered.
 struct OriginFailure: Error {
     var error: TransportError
-    /// No octet of an answer had come.
+    /// No byte of an answer had come.
     var isBeforeAnswer: Bool
-    /// No octet of the request had gone: it is anybody's to send.
+    /// No byte of the request had gone: it is anybody's to send.
     var isUnsent = false
 }
 

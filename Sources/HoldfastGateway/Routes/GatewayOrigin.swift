@@ -19,8 +19,8 @@ public struct GatewayOrigin: Sendable, Hashable {
         public let description: String
     }
 
-    /// - Parameter url: an absolute `http` or `https` URL without query, user information or fragment. Its path is put before every
-    ///   request's path.
+    /// - Parameter url: an absolute `http` or `https` URL without query, user information or
+    ///   fragment. Its path is put before every request's path.
     /// - Throws: ``Refusal``
     public init(_ url: String) throws {
         let target: TargetURI

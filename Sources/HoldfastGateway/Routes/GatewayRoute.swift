@@ -2,14 +2,19 @@ package import HTTPCacheSemantics
 
 /// Where clients ask, and where that is at the origin.
 ///
-/// Host and path tell whether a request goes this way. The path is taken from what the client asked for, and the origin's put in its place: with the path `/v1` and the origin
-/// `https://api.example.com/api`, a request for `/v1/feed?page=2` is one for `https://api.example.com/api/feed?page=2`. The octets of the rest are not touched.
-/// Where the origin's path is the route's, the whole target stays as it came.
+/// Host and path tell whether a request goes this way. The path is taken from what the client asked
+/// for, and the origin's put in its place: with the path `/v1` and the origin
+/// `https://api.example.com/api`, a request for `/v1/feed?page=2` is one for
+/// `https://api.example.com/api/feed?page=2`. The bytes of the rest are not touched. Where the
+/// origin's path is the route's, the whole target stays as it came.
 ///
-/// Paths are compared in normal form: `//v%31;x/feed` is below `/v1`, too. Where a route or its origin has a path, requests with dot segments are refused.
+/// Paths are compared in normal form: `//v%31;x/feed` is below `/v1`, too. Where a route or its
+/// origin has a path, requests with dot segments are refused.
 ///
-/// Answers pass as they came: a `Location`, a `Content-Location` or a link speaks of the origin's paths (and, where ``preservesHost`` is `false`, of its host),
-/// and is not translated back. An origin that writes such references as clients know them (by `Host` and a path of the same name) needs no translation.
+/// Answers pass as they came: a `Location`, a `Content-Location` or a link speaks of the origin's
+/// paths (and, where ``preservesHost`` is `false`, of its host), and is not translated back. An
+/// origin that writes such references as clients know them (by `Host` and a path of the same name)
+/// needs no translation.
 public struct GatewayRoute: Sendable, Hashable {
     /// What messages call it.
     public let name: String?
@@ -19,21 +24,25 @@ public struct GatewayRoute: Sendable, Hashable {
     public let path: String
     /// Where the requests go.
     public let origin: GatewayOrigin
-    /// Sends the client's `Host` to the origin, and keys by it; for origins that serve several names.
+    /// Sends the client's `Host` to the origin, and keys by it; for origins that serve several
+    /// names.
     public let preservesHost: Bool
 
     /// What becomes of request fields of which nothing is known. They pass.
     public var unknownFields = UnknownFields.pass
 
-    /// What becomes of request fields that no origin is known to read as target, method, identity or credential, and that no standard names.
+    /// What becomes of request fields that no origin is known to read as target, method, identity
+    /// or credential, and that no standard names.
     ///
-    /// They are in no key: an origin that builds a page from one, and names it in no `Vary`, has built it for everybody.
+    /// They are in no key: an origin that builds a page from one, and names it in no `Vary`, has
+    /// built it for everybody.
     public enum UnknownFields: String, Sendable, Hashable, CaseIterable {
         /// They pass, and the response is stored.
         case pass
         /// They are dropped.
         case drop
-        /// They pass. A request that has one goes past the store: nothing of it is stored, and nothing stored answers it.
+        /// They pass. A request that has one goes past the store: nothing of it is stored, and
+        /// nothing stored answers it.
         case bypass
     }
 
@@ -52,8 +61,11 @@ public struct GatewayRoute: Sendable, Hashable {
     /// A route; without conditions one for all requests.
     ///
     /// - Parameters:
-    ///   - host: compared without regard to case; with a port where only requests to that one are meant (one that names none means 80); `*.example.com` for all hosts of one more label. `nil`: any.
-    ///   - path: begins with a slash; compared in normal form, up to a slash or the end of the request's path. It has neither dot segments nor path parameters (`;`).
+    ///   - host: compared without regard to case; with a port where only requests to that one are
+    ///     meant (one that names none means 80); `*.example.com` for all hosts of one more label.
+    ///     `nil`: any.
+    ///   - path: begins with a slash; compared in normal form, up to a slash or the end of the
+    ///     request's path. It has neither dot segments nor path parameters (`;`).
     /// - Throws: ``Refusal``
     public init(
         name: String? = nil,
@@ -120,7 +132,8 @@ public struct GatewayRoute: Sendable, Hashable {
         return keepsTargets ? target : originPrefix.path(before: rest)
     }
 
-    /// Whether a request for a target at the origin may have come this way; several routes may be meant.
+    /// Whether a request for a target at the origin may have come this way; several routes may be
+    /// meant.
     package func mayHaveAsked(for target: TargetURI) -> Bool {
         guard target.scheme == origin.scheme, originPrefix.rest(of: target.path) != nil else { return false }
         if preservesHost, pattern.includes(target) { return true }

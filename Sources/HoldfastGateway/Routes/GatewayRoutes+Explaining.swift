@@ -10,9 +10,11 @@ extension GatewayRoutes {
         package var route: GatewayRoute?
     }
 
-    /// Where a URL leads that is an origin's, or that a client would ask the gateway for; for people.
+    /// Where a URL leads that is an origin's, or that a client would ask the gateway for; for
+    /// people.
     ///
-    /// A URL of one of the routes' origins is taken as it stands, whatever a route would make of it as a client's.
+    /// A URL of one of the routes' origins is taken as it stands, whatever a route would make of it
+    /// as a client's.
     ///
     /// - Returns: `nil` where no route takes it.
     package func mapping(of url: TargetURI) -> Mapping? {

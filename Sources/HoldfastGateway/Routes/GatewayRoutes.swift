@@ -9,8 +9,9 @@ import HTTPCacheSemantics
 /// ])
 /// ```
 ///
-/// Of the routes that a request's host and path belong to, the first takes it; a request that no route takes is answered 404, and nothing is sent anywhere. One route without
-/// conditions costs a request nothing; among many, one look into a table of hosts and paths finds it.
+/// Of the routes that a request's host and path belong to, the first takes it; a request that no
+/// route takes is answered 404, and nothing is sent anywhere. One route without conditions costs a
+/// request nothing; among many, one look into a table of hosts and paths finds it.
 public struct GatewayRoutes: Sendable {
     /// In the order in which they are tried; at least one.
     public let routes: [GatewayRoute]
@@ -39,7 +40,8 @@ public struct GatewayRoutes: Sendable {
 
     /// One origin for all requests.
     ///
-    /// - Parameter preservesHost: sends the client's `Host` to the origin, and keys by it; for origins that serve several names.
+    /// - Parameter preservesHost: sends the client's `Host` to the origin, and keys by it; for
+    ///   origins that serve several names.
     public init(origin: GatewayOrigin, preservesHost: Bool = false) {
         let route = GatewayRoute(toAll: origin, preservesHost: preservesHost)
         routes = [route]
@@ -49,8 +51,9 @@ public struct GatewayRoutes: Sendable {
         endpoints = OriginTable(routes)
     }
 
-    /// - Throws: ``Refusal``: no routes, or one whose requests could not be told from those of an earlier one with another origin. That is so where the
-    ///   client's host is preserved: then host and path are all that tells where a request goes, and what is stored for it.
+    /// - Throws: ``Refusal``: no routes, or one whose requests could not be told from those of an
+    ///   earlier one with another origin. That is so where the client's host is preserved: then
+    ///   host and path are all that tells where a request goes, and what is stored for it.
     public init(_ routes: [GatewayRoute]) throws {
         guard let first = routes.first else {
             throw Refusal(route: nil, description: "There is no route. Name an origin, or at least one route to one.")
@@ -80,7 +83,7 @@ public struct GatewayRoutes: Sendable {
     ///   - authority: what the client calls the host; `nil` where it does not.
     ///   - target: path and query.
     func choose(authority: String?, target: String) -> Choice? {
-        // Targets begin with a slash, so the octets can stay where they are.
+        // Targets begin with a slash, so the bytes can stay where they are.
         if isUnconditional {
             return routes[0].path(for: target).map { Choice(route: 0, path: $0) }
         }
@@ -94,7 +97,8 @@ public struct GatewayRoutes: Sendable {
         }
     }
 
-    /// Whether a request is refused because it might leave the path of a route, or of an origin, with a dot segment.
+    /// Whether a request is refused because it might leave the path of a route, or of an origin,
+    /// with a dot segment.
     ///
     /// - Parameters:
     ///   - target: path and query.
@@ -103,12 +107,14 @@ public struct GatewayRoutes: Sendable {
         (havePaths || rulesHavePaths) && PathNormalForm.hasDotSegment(target)
     }
 
-    /// The way of a request, for whoever wants to know beforehand: its route, and path and query at the origin.
+    /// The way of a request, for whoever wants to know beforehand: its route, and path and query at
+    /// the origin.
     package func way(authority: String?, target: String) -> (route: GatewayRoute, path: String)? {
         choose(authority: authority, target: target).map { (routes[$0.route], $0.path) }
     }
 
-    /// Where a request goes that is made already, whoever made it: no further than to one of the routes' origins.
+    /// Where a request goes that is made already, whoever made it: no further than to one of the
+    /// routes' origins.
     func endpoint(for target: TargetURI) -> OriginEndpoint? { endpoints.endpoint(for: target) }
 
     /// Whether requests of one route may look like those of another.

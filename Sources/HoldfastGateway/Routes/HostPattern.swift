@@ -23,7 +23,8 @@ struct HostPattern: Sendable, Hashable {
         self.port = port
     }
 
-    /// - Parameter text: a host, with its port where only that one is meant; `*.example.com` for all hosts of one more label.
+    /// - Parameter text: a host, with its port where only that one is meant; `*.example.com` for
+    ///   all hosts of one more label.
     init?(_ text: String) {
         let isLabel = text.hasPrefix("*.")
         let authority = isLabel ? String(text.dropFirst(2)) : text
@@ -45,7 +46,8 @@ struct HostPattern: Sendable, Hashable {
             else { return false }
         case .any: break
         }
-        // A client that names no port means 80, and its request to an https origin then has that scheme's.
+        // A client that names no port means 80, and its request to an https origin then has that
+        // scheme's.
         return port == nil || port == target.port || port == 80 && target.port == (target.scheme == "https" ? 443 : 80)
     }
 
@@ -65,10 +67,10 @@ struct RequestedHost: Sendable, Hashable {
     let port: UInt16?
 
     init(_ authority: String) {
-        let octets = authority.utf8
-        let colon = octets.lastIndex(of: UInt8(ascii: ":")).flatMap { colon in
+        let bytes = authority.utf8
+        let colon = bytes.lastIndex(of: UInt8(ascii: ":")).flatMap { colon in
             // Not one within the brackets of an IPv6 address.
-            octets[colon...].contains(UInt8(ascii: "]")) ? nil : colon
+            bytes[colon...].contains(UInt8(ascii: "]")) ? nil : colon
         }
         let host = authority[..<(colon ?? authority.endIndex)]
         name = host.utf8.contains { (0x41...0x5A).contains($0) } ? host.lowercased() : String(host)

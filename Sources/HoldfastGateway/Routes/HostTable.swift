@@ -21,7 +21,8 @@ struct HostTable<Element: Sendable>: Sendable {
         any = elements[.any]
     }
 
-    /// Calls `body` with what is said of a host: of it, of all hosts of one more label than its parent, and of all.
+    /// Calls `body` with what is said of a host: of it, of all hosts of one more label than its
+    /// parent, and of all.
     ///
     /// - Parameter host: in lower case; `nil` for a request that names none.
     func forEach(about host: String?, _ body: (Element) -> Void) {
@@ -45,14 +46,16 @@ struct HostTable<Element: Sendable>: Sendable {
     }
 }
 
-/// Places in a list, found by hosts and paths: the first of those that a request belongs to counts, and no others are looked at.
+/// Places in a list, found by hosts and paths: the first of those that a request belongs to counts,
+/// and no others are looked at.
 struct WayTable: Sendable {
     private let table: HostTable<PrefixTable<[Int]>>
 
     /// No places.
     init() { table = HostTable([:]) }
 
-    /// - Parameter ways: in their order. Of a host's and a path's, those that differ in nothing else (`identity`) may be left out but for the first.
+    /// - Parameter ways: in their order. Of a host's and a path's, those that differ in nothing
+    ///   else (`identity`) may be left out but for the first.
     init<Identity: Hashable>(
         _ ways: [(name: HostPattern.Name, prefix: PathPrefix, identity: Identity)]
     ) {

@@ -1,9 +1,11 @@
 import HTTPCacheSemantics
 
-/// Which origin a request goes to, told from nothing but the request: the engine asks anew for what it refreshes, and knows of no routes.
+/// Which origin a request goes to, told from nothing but the request: the engine asks anew for what
+/// it refreshes, and knows of no routes.
 ///
-/// A request carries its origin's authority, or, where that is preserved, the client's. What is stored is keyed by the same; so what tells where a request goes also keeps what
-/// came from different origins apart.
+/// A request carries its origin's authority, or, where that is preserved, the client's. What is
+/// stored is keyed by the same; so what tells where a request goes also keeps what came from
+/// different origins apart.
 struct OriginTable: Sendable {
     private struct Entry {
         /// Its place among the routes.
@@ -77,7 +79,8 @@ struct OriginTable: Sendable {
         return place.map { entries[$0].endpoint }
     }
 
-    /// The first route all of whose requests another route's origin would get, and that one; `nil` where each origin gets some.
+    /// The first route all of whose requests another route's origin would get, and that one; `nil`
+    /// where each origin gets some.
     var shadowed: (route: Int, by: Int)? {
         /// The first entry of a kind, and the first of them that goes elsewhere.
         struct First {

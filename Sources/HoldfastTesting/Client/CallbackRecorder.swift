@@ -29,7 +29,8 @@ public final class CallbackRecorder<Value: Sendable>: Sendable {
     /// What it was told, in order.
     public var events: [Event] { state.withLock { $0 } }
 
-    /// ``events`` in words: `stored`, `next store`, `next network`, `error` with its code, `completed`.
+    /// ``events`` in words: `stored`, `next store`, `next network`, `error` with its code,
+    /// `completed`.
     public var order: [String] {
         events.map { event in
             switch event {
@@ -62,7 +63,8 @@ public final class CallbackRecorder<Value: Sendable>: Sendable {
 
     /// Begins a request whose callbacks are all recorded.
     ///
-    /// - Returns: the subscription; letting go of it cancels the request. Once ``Subscription/finished()`` returns, everything is recorded.
+    /// - Returns: the subscription; letting go of it cancels the request. Once
+    ///   ``Subscription/finished()`` returns, everything is recorded.
     public func subscribe(
         to stream: EmissionStream<Value>,
         on executor: CallbackExecutor = .concurrent

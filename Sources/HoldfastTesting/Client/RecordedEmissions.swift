@@ -42,7 +42,8 @@ public struct RecordedEmissions<Value: Sendable>: Sendable {
 extension EmissionStream {
     /// Runs the request and keeps what it emits.
     ///
-    /// - Parameter limit: after so many emissions it is let go of, and cancelled: for a stream that follows the store. It goes to its end unless told otherwise.
+    /// - Parameter limit: after so many emissions it is let go of, and cancelled: for a stream that
+    ///   follows the store. It goes to its end unless told otherwise.
     public func recorded(upTo limit: Int = .max) async -> RecordedEmissions<Value> {
         var recorded = RecordedEmissions<Value>(emissions: [], ending: .cancelled)
         guard limit > 0 else { return recorded }

@@ -1,13 +1,15 @@
 import Foundation
 public import Holdfast
 
-/// A client on a scripted network, with a store that vanishes and clocks that stand still; see ``withTestClient(_:logger:_:)``.
+/// A client on a scripted network, with a store that vanishes and clocks that stand still; see
+/// ``withTestClient(_:logger:_:)``.
 public struct TestClient: Sendable {
     /// The client itself.
     public let client: CachingClient
     /// Its network.
     public let transport: ScriptedTransport
-    /// Its store: a real one, in a folder that goes when the test ends. It is on a file system in memory where there is one (`/dev/shm`), otherwise on disk.
+    /// Its store: a real one, in a folder that goes when the test ends. It is on a file system in
+    /// memory where there is one (`/dev/shm`), otherwise on disk.
     public let store: CacheManager
     /// Tells dates and ages; 2026-01-01T00:00:00Z until it is moved.
     public let clock: ManualClock
@@ -38,13 +40,16 @@ public struct UnscriptedCalls: Error, Sendable, Hashable, CustomStringConvertibl
 /// }
 /// ```
 ///
-/// The client is also that of the task, ``CachingClient/current``. Client, store and folder are gone when this returns. For tests of an engine, without files, there is ``InMemoryResponseStore``.
+/// The client is also that of the task, ``CachingClient/current``. Client, store and folder are
+/// gone when this returns. For tests of an engine, without files, there is
+/// ``InMemoryResponseStore``.
 ///
 /// - Parameters:
 ///   - configuration: the client's.
 ///   - logger: silent unless told otherwise.
 /// - Returns: what `body` does.
-/// - Throws: what `body` throws; otherwise ``UnscriptedCalls`` where a request found no script, also one whose failure nobody noticed, because what was stored stood in for it.
+/// - Throws: what `body` throws; otherwise ``UnscriptedCalls`` where a request found no script,
+///   also one whose failure nobody noticed, because what was stored stood in for it.
 public func withTestClient<Value>(
     _ configuration: CachingClient.Configuration = CachingClient.Configuration(),
     logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },

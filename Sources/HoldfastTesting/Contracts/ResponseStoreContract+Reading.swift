@@ -27,10 +27,10 @@ extension ResponseStoreContract {
                     "\(name): nothing was found"
                 )
                 bench.findings.equal(found, stored, "\(name): what is looked up, beside what 'finish' returned")
-                bench.findings.equal(octets(found.head.fields), octets(fields), "\(name): the fields")
+                bench.findings.equal(bytes(found.head.fields), bytes(fields), "\(name): the fields")
                 bench.findings.equal(
-                    octets(found.head.selectingFields),
-                    octets(draft.head.selectingFields),
+                    bytes(found.head.selectingFields),
+                    bytes(draft.head.selectingFields),
                     "\(name): the selecting fields"
                 )
                 bench.findings.expect(found.head == draft.head, "\(name): the head is another one: \(found.head)")
@@ -39,7 +39,7 @@ extension ResponseStoreContract {
                 bench.findings.equal(found.bodyLength, 1, "\(name): the length of the body")
             }
         },
-        Rule("A body comes back octet for octet, whatever its length and however it was cut.") { bench in
+        Rule("A body comes back byte for byte, whatever its length and however it was cut.") { bench in
             var random = bench.random(1)
             let lengths = [0, 1, 65_535, 65_536, 65_537, 131_072, StoreBench.large]
             for length in lengths + (0..<4).map({ _ in Int.random(in: 0...200_000, using: &random) }) {
@@ -51,24 +51,24 @@ extension ResponseStoreContract {
                     let piece = min(rest.readableBytes, Int.random(in: 1...180_000, using: &random))
                     try await writer.append(rest.readSlice(length: piece) ?? ByteBuffer())
                 }
-                let stored = try bench.findings.unwrap(try await writer.finish(), "\(length) octets were not stored")
+                let stored = try bench.findings.unwrap(try await writer.finish(), "\(length) bytes were not stored")
                 bench.findings.equal(stored.bodyLength, Int64(length), "the length of the body")
                 let stream = try bench.findings.unwrap(
                     try await bench.store.openBody(of: stored),
-                    "a body of \(length) octets could not be opened"
+                    "a body of \(length) bytes could not be opened"
                 )
                 bench.findings.expect(
                     stream.length ?? Int64(length) == Int64(length),
-                    "the stream of \(length) octets says \(stream.length ?? -1)"
+                    "the stream of \(length) bytes says \(stream.length ?? -1)"
                 )
                 let whole = try await stream.collect(upTo: 1 << 24)
                 bench.findings.expect(
                     whole == body,
-                    "a body of \(length) octets came back as others (\(whole.readableBytes))"
+                    "a body of \(length) bytes came back as others (\(whole.readableBytes))"
                 )
             }
         },
-        Rule("A part of a body comes back octet for octet, and the stream's length is the part's.") { bench in
+        Rule("A part of a body comes back byte for byte, and the stream's length is the part's.") { bench in
             var random = bench.random(2)
             for length in [1, 65_536, 65_537, 400_003] {
                 let body = bench.noise(length)
@@ -83,12 +83,12 @@ extension ResponseStoreContract {
                     let part = Int64(range.lowerBound)..<Int64(range.upperBound)
                     let stream = try bench.findings.unwrap(
                         try await bench.store.openBody(of: stored, range: part),
-                        "octets \(range) of \(length) could not be opened"
+                        "bytes \(range) of \(length) could not be opened"
                     )
                     bench.findings.equal(stream.length, Int64(range.count), "the length of the stream of \(range)")
-                    let octets = try await stream.collect(upTo: 1 << 24)
-                    let isRight = octets == body.getSlice(at: range.lowerBound, length: range.count)
-                    bench.findings.expect(isRight, "octets \(range) of \(length) came back as others")
+                    let bytes = try await stream.collect(upTo: 1 << 24)
+                    let isRight = bytes == body.getSlice(at: range.lowerBound, length: range.count)
+                    bench.findings.expect(isRight, "bytes \(range) of \(length) came back as others")
                 }
             }
         },
@@ -120,7 +120,7 @@ extension ResponseStoreContract {
                 }
                 for index in 0..<8 { try await bench.put(bench.draft(try bench.key("/\(index)")), bench.noise(90_000)) }
                 while let chunk = try await iterator.next() { whole.writeImmutableBuffer(chunk) }
-                bench.findings.expect(whole == body, "\(how) while it was read: other octets came")
+                bench.findings.expect(whole == body, "\(how) while it was read: other bytes came")
             }
         },
         Rule("The body of a response that is no longer stored is whole or gone.") { bench in
@@ -162,9 +162,9 @@ extension ResponseStoreContract {
         for (index, name) in [HTTPField.Name.setCookie, .via, .setCookie, .via, .cacheControl].enumerated() {
             order.append(HTTPField(name: name, value: "v\(index), \"a,b\""))
         }
-        var octets = HTTPFields()
-        octets.append(HTTPField(name: .server, lenientValue: [0x80, 0xFF, 0x20, 0xC3, 0x28]))
-        octets.append(
+        var bytes = HTTPFields()
+        bytes.append(HTTPField(name: .server, lenientValue: [0x80, 0xFF, 0x20, 0xC3, 0x28]))
+        bytes.append(
             HTTPField(name: .eTag, lenientValue: Array("\"f\u{fc}r\"".unicodeScalars.map { UInt8($0.value) }))
         )
         var many = HTTPFields()
@@ -174,11 +174,11 @@ extension ResponseStoreContract {
         }
         var empty = HTTPFields()
         empty.append(HTTPField(name: .server, value: ""))
-        return [("none", [:]), ("order", order), ("octets", octets), ("many", many), ("empty", empty)]
+        return [("none", [:]), ("order", order), ("bytes", bytes), ("many", many), ("empty", empty)]
     }()
 
-    /// Names and values as octets: two values that differ in what is no UTF-8 are equal as text.
-    private static func octets(_ fields: HTTPFields) -> [[UInt8]] {
+    /// Names and values as bytes: two values that differ in what is no UTF-8 are equal as text.
+    private static func bytes(_ fields: HTTPFields) -> [[UInt8]] {
         fields.flatMap { [Array($0.name.rawName.utf8), $0.withUnsafeBytesOfValue { Array($0) }] }
     }
 }

@@ -80,13 +80,13 @@ extension ResponseStoreContract {
         },
     ]
 
-    /// Every response of a key has a body of its length, with the octets that belong to this length.
+    /// Every response of a key has a body of its length, with the bytes that belong to this length.
     private static func readAll(_ key: CacheKey, _ bench: StoreBench) async throws {
         for response in try await bench.store.lookup(key) {
             bench.findings.expect(response.key == key, "a response of another key was found")
             guard let body = try await bench.read(response) else { continue }
             let length = Int(response.bodyLength)
-            bench.findings.expect(body == bench.noise(length), "a body of \(length) octets came back as others")
+            bench.findings.expect(body == bench.noise(length), "a body of \(length) bytes came back as others")
         }
     }
 }

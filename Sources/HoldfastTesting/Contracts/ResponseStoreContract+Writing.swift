@@ -55,7 +55,7 @@ extension ResponseStoreContract {
             bench.findings.equal(try await bench.store.lookup(key).count, 0, "responses")
         },
         Rule(
-            "Octets below 'readableLength' are read back as they were appended: before 'finish', after it, and after 'abandon'."
+            "Bytes below 'readableLength' are read back as they were appended: before 'finish', after it, and after 'abandon'."
         ) {
             bench in
             for isFinished in [true, false] {
@@ -82,12 +82,12 @@ extension ResponseStoreContract {
             let long = String(repeating: "x", count: ResponseDraft.maximumTagLength + 1)
             for tags in [many, [long]] {
                 let stored = try await bench.put(bench.draft(key, tags: tags), bench.body("x"))
-                bench.findings.expect(stored == nil, "\(tags.count) tags, the longest of \(tags[0].utf8.count) octets")
+                bench.findings.expect(stored == nil, "\(tags.count) tags, the longest of \(tags[0].utf8.count) bytes")
             }
             bench.findings.equal(try await bench.store.lookup(key).count, 0, "responses")
             let fitting = many.dropLast().map { $0 + String(repeating: "x", count: 1000) }
             let stored = try await bench.put(bench.draft(key, tags: fitting), bench.body("x"))
-            bench.findings.expect(stored != nil, "\(fitting.count) tags of 1,006 octets were declined")
+            bench.findings.expect(stored != nil, "\(fitting.count) tags of 1,006 bytes were declined")
         },
         Rule("A number is never used for two responses.") { bench in
             var numbers: [Int64] = []
@@ -106,13 +106,13 @@ extension ResponseStoreContract {
         _ bench: StoreBench
     ) async throws {
         let readable = Int(await writer.readableLength)
-        bench.findings.expect(readable <= appended, "'readableLength' is \(readable) after \(appended) octets")
+        bench.findings.expect(readable <= appended, "'readableLength' is \(readable) after \(appended) bytes")
         for offset in [0, 1, 65_535, 65_536, 100_001, readable / 2, readable - 1] where offset >= 0 && offset < readable
         {
-            let octets = try await writer.readBack(from: Int64(offset))
-            bench.findings.expect(octets.readableBytes > 0, "nothing came from octet \(offset) of \(readable)")
-            let isRight = octets == body.getSlice(at: offset, length: octets.readableBytes)
-            bench.findings.expect(isRight, "other octets came from octet \(offset)")
+            let bytes = try await writer.readBack(from: Int64(offset))
+            bench.findings.expect(bytes.readableBytes > 0, "nothing came from byte \(offset) of \(readable)")
+            let isRight = bytes == body.getSlice(at: offset, length: bytes.readableBytes)
+            bench.findings.expect(isRight, "other bytes came from byte \(offset)")
         }
     }
 }

@@ -3,8 +3,8 @@ import HTTPCacheSemantics
 
 /// What every `ResponseStore` promises, as a suite that tries it out and returns what it finds.
 ///
-/// Every sentence of the protocol's documentation that can be observed from outside is a rule. The suite knows no test framework: expect
-/// that the findings are empty, in whichever one you use.
+/// Every sentence of the protocol's documentation that can be observed from outside is a rule. The
+/// suite knows no test framework: expect that the findings are empty, in whichever one you use.
 ///
 /// ```swift
 /// @Test func myStoreKeepsTheContract() async {
@@ -13,7 +13,8 @@ import HTTPCacheSemantics
 /// }
 /// ```
 public struct ResponseStoreContract: Sendable {
-    /// Makes an empty store, which nobody else uses. It accepts bodies of 2 MiB, and keeps some dozens of responses of that size.
+    /// Makes an empty store, which nobody else uses. It accepts bodies of 2 MiB, and keeps some
+    /// dozens of responses of that size.
     let makeStore: @Sendable () async throws -> any ResponseStore
     /// Closes a store and opens what it left.
     let reopen: (@Sendable (any ResponseStore) async throws -> any ResponseStore)?
@@ -23,9 +24,11 @@ public struct ResponseStoreContract: Sendable {
     /// The suite for one kind of store.
     ///
     /// - Parameters:
-    ///   - seed: of everything that is drawn: lengths, contents, ranges, the order of things. It is part of no finding; print it.
+    ///   - seed: of everything that is drawn: lengths, contents, ranges, the order of things. It is
+    ///     part of no finding; print it.
     ///   - timeout: for one rule; reached only by a store that breaks it by hanging.
-    ///   - reopen: closes the store and opens it again, as after a restart; `nil` leaves out the rules about restarts.
+    ///   - reopen: closes the store and opens it again, as after a restart; `nil` leaves out the
+    ///     rules about restarts.
     ///   - makeStore: makes an empty store that accepts bodies of 2 MiB.
     public init(
         seed: UInt64 = 1,

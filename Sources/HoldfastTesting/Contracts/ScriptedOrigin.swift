@@ -2,19 +2,20 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A socket on loopback that answers one request after the other with octets it was told, and notes what it was sent.
+/// A socket on loopback that answers one request after the other with bytes it was told, and notes
+/// what it was sent.
 final class ScriptedOrigin: Sendable {
     /// What is done about one request.
     struct Answer: Sendable {
-        var octets: String
+        var bytes: String
         /// Sent when the check says ``ScriptedOrigin/goOn()``.
         var later: String?
         var closes = false
-        /// So many octets more, as fast as they are taken.
+        /// So many bytes more, as fast as they are taken.
         var flood = 0
 
-        init(_ octets: String, then later: String? = nil, closes: Bool = false, flooding flood: Int = 0) {
-            self.octets = octets
+        init(_ bytes: String, then later: String? = nil, closes: Bool = false, flooding flood: Int = 0) {
+            self.bytes = bytes
             self.later = later
             self.closes = closes
             self.flood = flood
@@ -32,7 +33,7 @@ final class ScriptedOrigin: Sendable {
         var channels: [any Channel] = []
         var closed = 0
         var waiting: [(condition: @Sendable (Int, Int) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
-        var later: (channel: any Channel, octets: String)?
+        var later: (channel: any Channel, bytes: String)?
         var flooded = 0
         var isStalled = false
         var stallWaiter: CheckedContinuation<Void, Never>?
@@ -72,7 +73,8 @@ final class ScriptedOrigin: Sendable {
         for channel in state.withLock({ $0.channels }) { try? await channel.close() }
     }
 
-    /// Lets everybody who waits go on, and closes every connection, so that the other side does too: the check took too long.
+    /// Lets everybody who waits go on, and closes every connection, so that the other side does
+    /// too: the check took too long.
     func giveUp() {
         change { $0.isGivenUp = true }
         stalled()
@@ -82,7 +84,7 @@ final class ScriptedOrigin: Sendable {
     /// The requests as they were on the wire: head, empty line, content.
     var requests: [String] { state.withLock { $0.requests } }
 
-    /// Octets of the flood that have left the process.
+    /// Bytes of the flood that have left the process.
     var flooded: Int { state.withLock { $0.flooded } }
 
     /// Sends what was kept for later.
@@ -91,7 +93,7 @@ final class ScriptedOrigin: Sendable {
             defer { state.later = nil }
             return state.later
         }
-        if let later { later.channel.writeAndFlush(ByteBuffer(string: later.octets), promise: nil) }
+        if let later { later.channel.writeAndFlush(ByteBuffer(string: later.bytes), promise: nil) }
     }
 
     /// Waits until so many requests have come.
@@ -100,8 +102,8 @@ final class ScriptedOrigin: Sendable {
     /// Waits until so many connections have been closed.
     func closed(_ count: Int) async { await until { _, closed in closed >= count } }
 
-    /// Waits until a flood gets no further: nothing has left for five seconds, longer than a busy machine
-    /// lets a reader wait, or everything has.
+    /// Waits until a flood gets no further: nothing has left for five seconds, longer than a busy
+    /// machine lets a reader wait, or everything has.
     func stalls() async {
         await withCheckedContinuation { continuation in
             let isStalled = state.withLock { state in
@@ -150,7 +152,7 @@ final class ScriptedOrigin: Sendable {
         }
         // Nothing is scripted for this one: that it came is what the check finds.
         guard let answer else { return channel.close(promise: nil) }
-        if !answer.octets.isEmpty { channel.writeAndFlush(ByteBuffer(string: answer.octets), promise: nil) }
+        if !answer.bytes.isEmpty { channel.writeAndFlush(ByteBuffer(string: answer.bytes), promise: nil) }
         if answer.closes { channel.close(promise: nil) }
         if answer.flood > 0 { pour(answer.flood, into: channel) }
     }

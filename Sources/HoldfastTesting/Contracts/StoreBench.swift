@@ -63,7 +63,7 @@ struct StoreBench: Sendable {
 
     func body(_ text: String) -> ByteBuffer { ByteBuffer(string: text) }
 
-    /// Octets that are the same for the same length and salt; no two stretches of 4 KiB are alike.
+    /// Bytes that are the same for the same length and salt; no two stretches of 4 KiB are alike.
     func noise(_ length: Int, _ salt: UInt64 = 0) -> ByteBuffer {
         var buffer = ByteBuffer()
         buffer.reserveCapacity(length + 4096)

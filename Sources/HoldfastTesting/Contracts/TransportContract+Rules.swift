@@ -140,15 +140,16 @@ extension TransportContract {
             let response = try await bench.transport.send(bench.request())
             var iterator = response.body.makeAsyncIterator()
             var received = try await iterator.next()?.readableBytes ?? 0
-            // The origin writes until the sockets are full. It must have stopped long before it is through.
+            // The origin writes until the sockets are full. It must have stopped long before it is
+            // through.
             await bench.origin.stalls()
             let sent = bench.origin.flooded
             bench.findings.expect(
                 sent < Self.flood,
-                "all of \(Self.flood) octets were taken while \(received) were asked for"
+                "all of \(Self.flood) bytes were taken while \(received) were asked for"
             )
             while let chunk = try await iterator.next() { received += chunk.readableBytes }
-            bench.findings.equal(received, Self.flood, "octets of the body, once it was read")
+            bench.findings.equal(received, Self.flood, "bytes of the body, once it was read")
         },
     ]
 

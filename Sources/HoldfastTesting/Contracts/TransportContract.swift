@@ -3,10 +3,11 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// What every `Transport` promises, as a suite that tries it out against an origin of its own and returns what it finds.
+/// What every `Transport` promises, as a suite that tries it out against an origin of its own and
+/// returns what it finds.
 ///
-/// The origin is a socket on loopback that the suite scripts octet by octet, so that what is on the wire is known: nothing between the
-/// transport and the check is polite.
+/// The origin is a socket on loopback that the suite scripts byte by byte, so that what is on the
+/// wire is known: nothing between the transport and the check is polite.
 ///
 /// ```swift
 /// @Test func myTransportKeepsTheContract() async throws {
@@ -100,11 +101,12 @@ struct TransportBench: Sendable {
         return (response.head, String(buffer: try await response.body.collect(upTo: 1 << 24)))
     }
 
-    /// The code that an exchange fails with; a finding when it does not, or with an error of another type.
+    /// The code that an exchange fails with; a finding when it does not, or with an error of
+    /// another type.
     func failure(_ request: TransportRequest) async -> TransportError.Code? {
         do {
             let (head, body) = try await exchange(request)
-            findings.add("it was answered: \(head.status.code), \(body.utf8.count) octets")
+            findings.add("it was answered: \(head.status.code), \(body.utf8.count) bytes")
         } catch let error as TransportError {
             return error.code
         } catch {

@@ -7,11 +7,13 @@ import NIOCore
 extension ExpiryFixture {
     /// Runs the fixture through an engine and a store: stores the response, moves the clock, asks.
     ///
-    /// What an engine does not show, the name of the lifetime's source for instance, is not looked at. A fixture whose response no cache stores has no findings here.
+    /// What an engine does not show, the name of the lifetime's source for instance, is not looked
+    /// at. A fixture whose response no cache stores has no findings here.
     ///
     /// - Parameter makeStore: makes an empty store; called for each kind of cache.
     /// - Returns: what is not as the fixture says; nothing where everything is.
-    /// - Throws: ``ExpiryFixtureError``: an instant is none. What the store throws, and what goes wrong while the response is stored.
+    /// - Throws: ``ExpiryFixtureError``: an instant is none. What the store throws, and what goes
+    ///   wrong while the response is stored.
     public func findings(in makeStore: () async throws -> any ResponseStore) async throws -> [ContractFinding] {
         guard storable ?? true else { return [] }
         var findings: [ContractFinding] = []

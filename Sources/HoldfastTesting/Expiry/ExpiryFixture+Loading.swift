@@ -48,7 +48,8 @@ extension ExpiryFixture {
             else { throw ExpiryFixtureError(message: "'\(text)' is no offset such as '+61s'") }
             return base + Int64((number * factor).rounded())
         }
-        // Parsed by hand: the formatters of Foundation differ between platforms in what they let pass.
+        // Parsed by hand: the formatters of Foundation differ between platforms in what they let
+        // pass.
         let parts = text.split(whereSeparator: { "-T:.Z".contains($0) }).compactMap { Int64($0) }
         guard text.hasSuffix("Z"), parts.count == 6 || parts.count == 7, text.count == (parts.count == 6 ? 20 : 24)
         else {

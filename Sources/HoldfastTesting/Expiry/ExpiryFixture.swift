@@ -6,7 +6,8 @@
 /// }
 /// ```
 ///
-/// Instants are text, `2026-03-01T12:00:00Z`, or offsets from the time of the response: `+61s`, `-5m`, `+1h`, `+2d`. Names are written with underscores: `response_time`. RFC 9111 §4.2
+/// Instants are text, `2026-03-01T12:00:00Z`, or offsets from the time of the response: `+61s`,
+/// `-5m`, `+1h`, `+2d`. Names are written with underscores: `response_time`. RFC 9111 §4.2
 public struct ExpiryFixture: Decodable, Sendable {
     /// Kinds of caches. RFC 9111 §1
     public enum Cache: String, Decodable, Sendable {
@@ -64,12 +65,13 @@ public struct ExpiryFixture: Decodable, Sendable {
     public struct Expectation: Decodable, Sendable {
         /// See ``Verdict``.
         public var verdict: Verdict?
-        /// What asks for validation: `stale`, `responseNoCache`, `invalidated`, `requestNoCache`, `requestMaxAge`, `requestMinFresh`,
-        /// `requestCredentials`.
+        /// What asks for validation: `stale`, `responseNoCache`, `invalidated`, `requestNoCache`,
+        /// `requestMaxAge`, `requestMinFresh`, `requestCredentials`.
         public var reason: String?
         /// Seconds, or `never`.
         public var lifetime: Seconds?
-        /// What the lifetime comes from: `explicitExpiry`, `sMaxage`, `maxAge`, `expires`, `heuristic`, `none`.
+        /// What the lifetime comes from: `explicitExpiry`, `sMaxage`, `maxAge`, `expires`,
+        /// `heuristic`, `none`.
         public var source: String?
         /// Seconds.
         public var age: Double?
@@ -123,7 +125,8 @@ public struct ExpiryFixture: Decodable, Sendable {
     public var rfc: String
     /// In which caches it must hold.
     public var caches: [Cache]
-    /// `false`: a cache that follows the rules would not have stored it; only the policy can be asked.
+    /// `false`: a cache that follows the rules would not have stored it; only the policy can be
+    /// asked.
     public var storable: Bool?
     /// See ``Stored``.
     public var stored: Stored

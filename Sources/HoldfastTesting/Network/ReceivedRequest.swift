@@ -3,7 +3,7 @@ public import NIOCore
 
 /// A request as a ``ScriptedTransport`` got it.
 public struct ReceivedRequest: Sendable, Hashable {
-    /// Octets of content that are kept: 64 MiB. A request with more fails.
+    /// Bytes of content that are kept: 64 MiB. A request with more fails.
     public static let contentLimit = 64 << 20
 
     /// Method, target and fields.

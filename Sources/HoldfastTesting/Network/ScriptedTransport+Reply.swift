@@ -68,7 +68,8 @@ extension ScriptedTransport {
             )
         }
 
-        /// A 304: what the cache has is what the origin has. Its fields are those that the stored response gets. RFC 9111 §4.3.4
+        /// A 304: what the cache has is what the origin has. Its fields are those that the stored
+        /// response gets. RFC 9111 §4.3.4
         public static func notModified(_ fields: HTTPFields = [:]) -> Reply {
             .status(.notModified, fields: fields)
         }
@@ -89,18 +90,19 @@ extension ScriptedTransport {
             return reply
         }
 
-        /// The same answer, which breaks off after so many octets of its content. The origin hung up, unless told otherwise.
+        /// The same answer, which breaks off after so many bytes of its content. The origin hung
+        /// up, unless told otherwise.
         ///
         /// A `Content-Length` that it has announced, or not, stays as it is.
-        public func truncated(after octets: Int, _ code: TransportError.Code = .connectionClosed) -> Reply {
+        public func truncated(after bytes: Int, _ code: TransportError.Code = .connectionClosed) -> Reply {
             var reply = self
-            var rest = octets
+            var rest = bytes
             reply.chunks = chunks.compactMap { chunk in
                 defer { rest -= min(rest, chunk.readableBytes) }
                 return rest > 0 ? chunk.getSlice(at: chunk.readerIndex, length: min(rest, chunk.readableBytes)) : nil
             }
             reply.ending = .brokenOff(
-                TransportError(code: code, message: "Scripted failure '\(code)' after \(octets) octets.")
+                TransportError(code: code, message: "Scripted failure '\(code)' after \(bytes) bytes.")
             )
             return reply
         }

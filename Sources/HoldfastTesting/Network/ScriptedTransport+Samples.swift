@@ -30,7 +30,8 @@ extension ScriptedTransport {
     /// - Parameters:
     ///   - environment: the client's, for endpoints without a base URL of their own.
     ///   - defaults: the client's; its parameters are part of the target.
-    /// - Throws: ``ScriptError``: the endpoint, which it names, has no sample. ``HoldfastError``: it makes no request.
+    /// - Throws: ``ScriptError``: the endpoint, which it names, has no sample. ``HoldfastError``:
+    ///   it makes no request.
     public func script(
         samplesOf endpoint: some Endpoint,
         environment: ServerEnvironment? = nil,

@@ -4,15 +4,17 @@ public import HTTPTypes
 import NIOCore
 import Synchronization
 
-/// A transport that answers as it was told, and loudly fails on a request it was told nothing about.
+/// A transport that answers as it was told, and loudly fails on a request it was told nothing
+/// about.
 ///
 /// ```swift
 /// let transport = ScriptedTransport()
 /// transport.script("https://a.example/feed", .ok("[]", fields: [.cacheControl: "max-age=60"]), .failure(.connect))
 /// ```
 ///
-/// Answers are scripted for a target URI, and where it matters for a method of it. Those that are given one by one come in their order, once each; after them what was given to be
-/// repeated: one reply, a cycle of them, or whatever a closure makes of the request.
+/// Answers are scripted for a target URI, and where it matters for a method of it. Those that are
+/// given one by one come in their order, once each; after them what was given to be repeated: one
+/// reply, a cycle of them, or whatever a closure makes of the request.
 public final class ScriptedTransport: Transport {
     /// What answers from the last single reply on.
     enum Habit: Sendable {
@@ -20,7 +22,8 @@ public final class ScriptedTransport: Transport {
         case closure(@Sendable (ReceivedRequest) async throws -> Reply)
     }
 
-    /// What requests are told apart by. Without a method, all of them that have no script of their own.
+    /// What requests are told apart by. Without a method, all of them that have no script of their
+    /// own.
     struct Subject: Hashable {
         var method: HTTPRequest.Method?
         var target: String
@@ -62,25 +65,30 @@ public final class ScriptedTransport: Transport {
 
     /// A transport that was told nothing yet.
     ///
-    /// - Parameter sleeper: what ``Reply/delay`` is timed by; a clock that stands still, which nobody can move, unless told otherwise.
+    /// - Parameter sleeper: what ``Reply/delay`` is timed by; a clock that stands still, which
+    ///   nobody can move, unless told otherwise.
     public init(sleeper: any Clock<Duration> = ManualDurationClock()) {
         self.sleeper = sleeper
     }
 
-    /// Whether there is a network. While there is none, every request fails as one without a route does (`connect`), scripts wait, and answers that are under way break off.
+    /// Whether there is a network. While there is none, every request fails as one without a route
+    /// does (`connect`), scripts wait, and answers that are under way break off.
     public var isReachable: Bool {
         get { state.withLock { $0.isReachable } }
         set { state.withLock { $0.isReachable = newValue } }
     }
 
-    /// Tells it how to answer the next requests for a target URI, in this order. The last answer is not repeated.
+    /// Tells it how to answer the next requests for a target URI, in this order. The last answer is
+    /// not repeated.
     ///
     /// - Parameter method: only for requests by this method; for all unless told otherwise.
     public func script(_ target: String, method: HTTPRequest.Method? = nil, _ replies: Reply...) {
         change(target, method) { $0.replies += replies }
     }
 
-    /// Tells it how to answer all requests for a target URI from then on: by these replies in their order, over and over. One of them is a reply that repeats, a good one and a failure a network that flaps.
+    /// Tells it how to answer all requests for a target URI from then on: by these replies in their
+    /// order, over and over. One of them is a reply that repeats, a good one and a failure a
+    /// network that flaps.
     public func script(_ target: String, method: HTTPRequest.Method? = nil, repeating first: Reply, _ others: Reply...)
     {
         change(target, method) { $0.habit = .cycle([first] + others, next: 0) }
@@ -88,7 +96,8 @@ public final class ScriptedTransport: Transport {
 
     /// Tells it to have all requests for a target URI from then on answered by a closure.
     ///
-    /// - Parameter answer: called for each of them, with its content. What it throws is thrown in the place of an answer: a transport throws `TransportError`.
+    /// - Parameter answer: called for each of them, with its content. What it throws is thrown in
+    ///   the place of an answer: a transport throws `TransportError`.
     public func script(
         _ target: String,
         method: HTTPRequest.Method? = nil,

@@ -1,8 +1,9 @@
 /// Where a head belongs: the numbers of its row, which its checksum covers too.
 ///
-/// Damage to a row's body number would otherwise answer one request with another's body, each chunk of it intact.
+/// Damage to a row's body number would otherwise answer one request with another's body, each chunk
+/// of it intact.
 package struct HeadBinding: Sendable, Hashable {
-    /// What a head describes; the second octet of every head.
+    /// What a head describes; the second byte of every head.
     package enum Kind: UInt8, Sendable {
         case response = 0
         case object = 1
@@ -35,11 +36,11 @@ package struct HeadBinding: Sendable, Hashable {
         return content
     }
 
-    /// The octets before the checksum, when it is theirs.
-    static func verified(_ octets: UnsafeRawBufferPointer, seed: UInt64) -> UnsafeRawBufferPointer? {
-        guard octets.count >= 8 else { return nil }
-        let content = UnsafeRawBufferPointer(rebasing: octets[..<(octets.count - 8)])
-        let checksum = UInt64(littleEndian: octets.loadUnaligned(fromByteOffset: content.count, as: UInt64.self))
+    /// The bytes before the checksum, when it is theirs.
+    static func verified(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UnsafeRawBufferPointer? {
+        guard bytes.count >= 8 else { return nil }
+        let content = UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count - 8)])
+        let checksum = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: content.count, as: UInt64.self))
         return XXHash64.hash(content, seed: seed) == checksum ? content : nil
     }
 }

@@ -8,15 +8,16 @@ import HTTPTypes
     import Darwin
 #endif
 
-/// Field names as they are mostly spelt, made once: making one checks and lower-cases it, which costs more than reading the field.
+/// Field names as they are mostly spelt, made once: making one checks and lower-cases it, which
+/// costs more than reading the field.
 enum KnownFieldNames {
-    /// The name that some octets spell; `nil` where they spell none.
-    static func name(_ octets: UnsafeRawBufferPointer) -> HTTPField.Name? {
-        if let index = table.index(of: octets) { return table.names[index] }
-        return HTTPField.Name(String(decoding: octets, as: UTF8.self))
+    /// The name that some bytes spell; `nil` where they spell none.
+    static func name(_ bytes: UnsafeRawBufferPointer) -> HTTPField.Name? {
+        if let index = table.index(of: bytes) { return table.names[index] }
+        return HTTPField.Name(String(decoding: bytes, as: UTF8.self))
     }
 
-    /// Found by octets: no text is made of what is looked for.
+    /// Found by bytes: no text is made of what is looked for.
     final class Table: Sendable {
         private static let slotCount = 1024
 
@@ -25,7 +26,8 @@ enum KnownFieldNames {
         private let spellings: [UInt8]
         /// Where each begins in them, and where the last one ends.
         private let starts: [Int]
-        /// The number of a name plus one, at or after the place that its octets give; 0 where there is none.
+        /// The number of a name plus one, at or after the place that its bytes give; 0 where there
+        /// is none.
         private let slots: [UInt8]
 
         /// - Parameter names: fewer than 128, each in the table as it is and in lower case.
@@ -47,18 +49,18 @@ enum KnownFieldNames {
             (self.names, self.spellings, self.starts, self.slots) = (made, spellings, starts, slots)
         }
 
-        /// Whether some octets spell a name.
-        func isName(_ octets: UnsafeRawBufferPointer) -> Bool {
-            index(of: octets) != nil || HTTPField.Name(String(decoding: octets, as: UTF8.self)) != nil
+        /// Whether some bytes spell a name.
+        func isName(_ bytes: UnsafeRawBufferPointer) -> Bool {
+            index(of: bytes) != nil || HTTPField.Name(String(decoding: bytes, as: UTF8.self)) != nil
         }
 
-        func index(of octets: UnsafeRawBufferPointer) -> Int? {
-            guard let start = octets.baseAddress, !octets.isEmpty else { return nil }
-            var slot = Self.slot(octets)
+        func index(of bytes: UnsafeRawBufferPointer) -> Int? {
+            guard let start = bytes.baseAddress, !bytes.isEmpty else { return nil }
+            var slot = Self.slot(bytes)
             while slots[slot] != 0 {
                 let index = Int(slots[slot]) - 1
                 let count = starts[index + 1] - starts[index]
-                if count == octets.count {
+                if count == bytes.count {
                     let isSame = spellings.withUnsafeBytes { spellings in
                         spellings.baseAddress.map { memcmp($0 + starts[index], start, count) == 0 } ?? false
                     }
@@ -69,9 +71,9 @@ enum KnownFieldNames {
             return nil
         }
 
-        private static func slot(_ octets: UnsafeRawBufferPointer) -> Int {
-            let count = octets.count
-            let letters = Int(octets[0]) &* 5 &+ Int(octets[count / 2]) &* 37 &+ Int(octets[count - 1]) &* 131
+        private static func slot(_ bytes: UnsafeRawBufferPointer) -> Int {
+            let count = bytes.count
+            let letters = Int(bytes[0]) &* 5 &+ Int(bytes[count / 2]) &* 37 &+ Int(bytes[count - 1]) &* 131
             return (letters &+ count &* 67) % slotCount
         }
     }

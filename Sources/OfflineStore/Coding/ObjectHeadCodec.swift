@@ -1,4 +1,4 @@
-/// What is kept about a Codable object beside its octets.
+/// What is kept about a Codable object beside its bytes.
 package struct ObjectHead: Sendable, Hashable {
     /// The coder's media type.
     package var contentType: String
@@ -13,7 +13,7 @@ package struct ObjectHead: Sendable, Hashable {
 
 /// An object's head on disk; made like ``StoredHeadCodec``.
 package enum ObjectHeadCodec {
-    /// The version of the encoding; the first octet.
+    /// The version of the encoding; the first byte.
     package static let version: UInt8 = 1
 
     /// Encodes a head for its place.
@@ -23,18 +23,19 @@ package enum ObjectHeadCodec {
 
     /// What is encoded of a head whose place is not known yet.
     static func content(of head: ObjectHead) -> [UInt8] {
-        var writer = OctetWriter(reservingCapacity: 64)
+        var writer = ByteWriter(reservingCapacity: 64)
         writer.write(version)
         writer.write(HeadBinding.Kind.object.rawValue)
         writer.write(prefixed: head.contentType)
         writer.write(prefixed: head.typeName)
-        return writer.octets
+        return writer.bytes
     }
 
-    /// Decodes a head read from its place; `nil` when it is damaged, of an unknown version, or belongs elsewhere.
-    package static func decode(_ octets: UnsafeRawBufferPointer, binding: HeadBinding) -> ObjectHead? {
-        guard let content = HeadBinding.verified(octets, seed: binding.seed) else { return nil }
-        var reader = OctetReader(content)
+    /// Decodes a head read from its place; `nil` when it is damaged, of an unknown version, or
+    /// belongs elsewhere.
+    package static func decode(_ bytes: UnsafeRawBufferPointer, binding: HeadBinding) -> ObjectHead? {
+        guard let content = HeadBinding.verified(bytes, seed: binding.seed) else { return nil }
+        var reader = ByteReader(content)
         guard reader.read(UInt8.self) == version,
             reader.read(UInt8.self) == HeadBinding.Kind.object.rawValue,
             let contentType = reader.readPrefixedText(),

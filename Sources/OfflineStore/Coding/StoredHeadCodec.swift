@@ -9,12 +9,14 @@ import HTTPTypes
     import Darwin
 #endif
 
-/// A stored response's head on disk: a version, its fields in wire order, each with its length, and a checksum.
+/// A stored response's head on disk: a version, its fields in wire order, each with its length, and
+/// a checksum.
 ///
-/// The checksum's seed is the place where the head belongs (see ``HeadBinding``), so that a row whose numbers were damaged does not lend
-/// its head to another body. Decoding is pure, answers `nil` for anything that is not whole, and never traps.
+/// The checksum's seed is the place where the head belongs (see ``HeadBinding``), so that a row
+/// whose numbers were damaged does not lend its head to another body. Decoding is pure, answers
+/// `nil` for anything that is not whole, and never traps.
 package enum StoredHeadCodec {
-    /// The version of the encoding; the first octet.
+    /// The version of the encoding; the first byte.
     package static let version: UInt8 = 1
 
     private static let invalidatedFlag: UInt8 = 1
@@ -28,7 +30,7 @@ package enum StoredHeadCodec {
     /// What is encoded of a head whose place is not known yet.
     static func content(of head: StoredResponseHead) -> [UInt8] {
         // With the checksum that is added to it; most heads have room.
-        var writer = OctetWriter(reservingCapacity: 512)
+        var writer = ByteWriter(reservingCapacity: 512)
         writer.write(version)
         writer.write(HeadBinding.Kind.response.rawValue)
         var flags: UInt8 = 0
@@ -43,13 +45,14 @@ package enum StoredHeadCodec {
         writer.write(prefixed: head.status.reasonPhrase)
         write(head.selectingFields, to: &writer)
         write(head.fields, to: &writer)
-        return writer.octets
+        return writer.bytes
     }
 
-    /// Decodes a head read from its place; `nil` when it is damaged, of an unknown version, or belongs elsewhere.
-    package static func decode(_ octets: UnsafeRawBufferPointer, binding: HeadBinding) -> StoredResponseHead? {
-        guard let content = HeadBinding.verified(octets, seed: binding.seed) else { return nil }
-        var reader = OctetReader(content)
+    /// Decodes a head read from its place; `nil` when it is damaged, of an unknown version, or
+    /// belongs elsewhere.
+    package static func decode(_ bytes: UnsafeRawBufferPointer, binding: HeadBinding) -> StoredResponseHead? {
+        guard let content = HeadBinding.verified(bytes, seed: binding.seed) else { return nil }
+        var reader = ByteReader(content)
         guard reader.read(UInt8.self) == version,
             reader.read(UInt8.self) == HeadBinding.Kind.response.rawValue,
             let flags = reader.read(UInt8.self),
@@ -81,11 +84,11 @@ package enum StoredHeadCodec {
     }
 
     /// Decodes a head read from its place.
-    package static func decode(_ octets: [UInt8], binding: HeadBinding) -> StoredResponseHead? {
-        octets.withUnsafeBytes { decode($0, binding: binding) }
+    package static func decode(_ bytes: [UInt8], binding: HeadBinding) -> StoredResponseHead? {
+        bytes.withUnsafeBytes { decode($0, binding: binding) }
     }
 
-    private static func write(_ fields: HTTPFields, to writer: inout OctetWriter) {
+    private static func write(_ fields: HTTPFields, to writer: inout ByteWriter) {
         writer.write(UInt32(truncatingIfNeeded: fields.count))
         for field in fields {
             writer.write(prefixed: field.name.rawName)
@@ -93,7 +96,7 @@ package enum StoredHeadCodec {
         }
     }
 
-    private static func readFields(_ reader: inout OctetReader) -> HTTPFields? {
+    private static func readFields(_ reader: inout ByteReader) -> HTTPFields? {
         guard let count = readCount(&reader) else { return nil }
         var fields = HTTPFields()
         if count == 0 { return fields }
@@ -106,8 +109,9 @@ package enum StoredHeadCodec {
         return fields
     }
 
-    /// Fields that are made later: their structure and their names are verified here, so that what is damaged is found now.
-    private static func readEncodedFields(_ reader: inout OctetReader) -> HeadFields? {
+    /// Fields that are made later: their structure and their names are verified here, so that what
+    /// is damaged is found now.
+    private static func readEncodedFields(_ reader: inout ByteReader) -> HeadFields? {
         let start = reader.offset
         guard let count = readCount(&reader) else { return nil }
         if count == 0 { return HeadFields(HTTPFields()) }
@@ -116,20 +120,20 @@ package enum StoredHeadCodec {
             guard let name = reader.readPrefixed(), names.isName(name), reader.readPrefixed() != nil else { return nil }
         }
         return HeadFields(
-            EncodedFields(octets: [UInt8](reader.octets(from: start)), count: count, decode: decodeFields)
+            EncodedFields(bytes: [UInt8](reader.bytes(from: start)), count: count, decode: decodeFields)
         )
     }
 
-    private static let decodeFields: @Sendable ([UInt8]) -> HTTPFields = { octets in
-        octets.withUnsafeBytes { octets in
-            var reader = OctetReader(octets)
+    private static let decodeFields: @Sendable ([UInt8]) -> HTTPFields = { bytes in
+        bytes.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
             // They were verified: there is always something to answer.
             return readFields(&reader) ?? HTTPFields()
         }
     }
 
     /// 'HTTPFields' traps at 65,535 of them.
-    private static func readCount(_ reader: inout OctetReader) -> Int? {
+    private static func readCount(_ reader: inout ByteReader) -> Int? {
         guard let count = reader.read(UInt32.self), count < 65_535, reader.remaining >= Int(count) * 8 else {
             return nil
         }
@@ -143,12 +147,12 @@ package enum StoredHeadCodec {
             : HTTPField(name: name, lenientValue: value)
     }
 
-    private static func method(_ octets: UnsafeRawBufferPointer) -> HTTPRequest.Method? {
-        octets.hasOctets("GET") ? .get : HTTPRequest.Method(String(decoding: octets, as: UTF8.self))
+    private static func method(_ bytes: UnsafeRawBufferPointer) -> HTTPRequest.Method? {
+        bytes.hasBytes("GET") ? .get : HTTPRequest.Method(String(decoding: bytes, as: UTF8.self))
     }
 
     private static func status(_ code: Int, _ reasonPhrase: UnsafeRawBufferPointer) -> HTTPResponse.Status {
-        if code == 200, reasonPhrase.hasOctets("OK") { return .ok }
+        if code == 200, reasonPhrase.hasBytes("OK") { return .ok }
         // What is not UTF-8 in it is replaced.
         return HTTPResponse.Status(code: code, reasonPhrase: String(decoding: reasonPhrase, as: UTF8.self))
     }
@@ -156,16 +160,18 @@ package enum StoredHeadCodec {
 
 extension UnsafeRawBufferPointer {
     /// Whether they are those of a text.
-    fileprivate func hasOctets(_ text: StaticString) -> Bool {
+    fileprivate func hasBytes(_ text: StaticString) -> Bool {
         count == text.utf8CodeUnitCount && baseAddress.map { memcmp($0, text.utf8Start, count) == 0 } ?? true
     }
 
-    /// Whether it is printable ASCII and neither begins nor ends with a space: a field value that is taken as it is. RFC 9110 §5.5
+    /// Whether it is printable ASCII and neither begins nor ends with a space: a field value that
+    /// is taken as it is. RFC 9110 §5.5
     fileprivate var isPlainText: Bool {
         let space = UInt8(ascii: " ")
         guard let first, first != space, self[count - 1] != space else { return isEmpty }
         var offset = 0
-        // Eight at a time: the highest bit of an octet is set where it is beyond ASCII, a control character, or DEL.
+        // Eight at a time: the highest bit of a byte is set where it is beyond ASCII, a control
+        // character, or DEL.
         while offset &+ 8 <= count {
             let word = loadUnaligned(fromByteOffset: offset, as: UInt64.self)
             let found = word | word &- 0x2020_2020_2020_2020 | word &+ 0x0101_0101_0101_0101

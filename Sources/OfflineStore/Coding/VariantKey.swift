@@ -1,15 +1,17 @@
 package import HTTPCacheSemantics
 import HTTPTypes
 
-/// What tells the variants of one key apart: the names in `Vary`, sorted, each with its selecting values.
+/// What tells the variants of one key apart: the names in `Vary`, sorted, each with its selecting
+/// values.
 ///
-/// Canonical and length-prefixed, like the cache key; a field that was absent differs from one that was empty.
+/// Canonical and length-prefixed, like the cache key; a field that was absent differs from one that
+/// was empty.
 package enum VariantKey {
-    /// No octets when the response does not vary.
-    package static func octets(of head: StoredResponseHead) -> [UInt8] {
+    /// No bytes when the response does not vary.
+    package static func bytes(of head: StoredResponseHead) -> [UInt8] {
         let names = names(of: head)
         guard !names.isEmpty else { return [] }
-        var writer = OctetWriter(reservingCapacity: 64)
+        var writer = ByteWriter(reservingCapacity: 64)
         for name in names {
             writer.write(prefixed: name)
             let values = HTTPField.Name(name).map { head.selectingFields[fields: $0] } ?? []
@@ -18,7 +20,7 @@ package enum VariantKey {
                 value.withUnsafeBytesOfValue { writer.write(prefixed: $0) }
             }
         }
-        return writer.octets
+        return writer.bytes
     }
 
     /// The nominated names, in lower case and sorted.

@@ -1,9 +1,10 @@
 /// XXH64: the checksum of chunks, heads and sidecar slots.
 ///
-/// Chosen over a CRC because it is as fast as memory in plain Swift (CRC-32C needs an instruction that Swift has no
-/// name for, zlib another system library), has 64 bits (a damaged chunk passes once in 2⁶⁴), and takes a seed: each
-/// chunk's seed is its place, so that a chunk written to the wrong place is damage too. It guards against accidents, not
-/// against somebody who writes to the file.
+/// Chosen over a CRC because it is as fast as memory in plain Swift (CRC-32C needs an instruction
+/// that Swift has no name for, zlib another system library), has 64 bits (a damaged chunk passes
+/// once in 2⁶⁴), and takes a seed: each chunk's seed is its place, so that a chunk written to the
+/// wrong place is damage too. It guards against accidents, not against somebody who writes to the
+/// file.
 ///
 /// <https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md>
 package enum XXHash64 {
@@ -13,9 +14,9 @@ package enum XXHash64 {
     private static let prime4: UInt64 = 0x85EB_CA77_C2B2_AE63
     private static let prime5: UInt64 = 0x27D4_EB2F_1656_67C5
 
-    /// The hash of some octets under a seed.
-    package static func hash(_ octets: UnsafeRawBufferPointer, seed: UInt64 = 0) -> UInt64 {
-        let count = octets.count
+    /// The hash of some bytes under a seed.
+    package static func hash(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) -> UInt64 {
+        let count = bytes.count
         var offset = 0
         var hash: UInt64
         if count >= 32 {
@@ -24,10 +25,10 @@ package enum XXHash64 {
             var lane3 = seed
             var lane4 = seed &- prime1
             while offset &+ 32 <= count {
-                lane1 = round(lane1, word(octets, offset))
-                lane2 = round(lane2, word(octets, offset &+ 8))
-                lane3 = round(lane3, word(octets, offset &+ 16))
-                lane4 = round(lane4, word(octets, offset &+ 24))
+                lane1 = round(lane1, word(bytes, offset))
+                lane2 = round(lane2, word(bytes, offset &+ 8))
+                lane3 = round(lane3, word(bytes, offset &+ 16))
+                lane4 = round(lane4, word(bytes, offset &+ 24))
                 offset &+= 32
             }
             hash = rotate(lane1, 1) &+ rotate(lane2, 7) &+ rotate(lane3, 12) &+ rotate(lane4, 18)
@@ -40,16 +41,16 @@ package enum XXHash64 {
         }
         hash &+= UInt64(count)
         while offset &+ 8 <= count {
-            hash = rotate(hash ^ round(0, word(octets, offset)), 27) &* prime1 &+ prime4
+            hash = rotate(hash ^ round(0, word(bytes, offset)), 27) &* prime1 &+ prime4
             offset &+= 8
         }
         if offset &+ 4 <= count {
-            let half = UInt64(UInt32(littleEndian: octets.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
+            let half = UInt64(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
             hash = rotate(hash ^ (half &* prime1), 23) &* prime2 &+ prime3
             offset &+= 4
         }
         while offset < count {
-            hash = rotate(hash ^ (UInt64(octets[offset]) &* prime5), 11) &* prime1
+            hash = rotate(hash ^ (UInt64(bytes[offset]) &* prime5), 11) &* prime1
             offset &+= 1
         }
         hash ^= hash >> 33
@@ -60,14 +61,14 @@ package enum XXHash64 {
         return hash
     }
 
-    /// The hash of some octets under a seed.
-    package static func hash(_ octets: [UInt8], seed: UInt64 = 0) -> UInt64 {
-        octets.withUnsafeBytes { hash($0, seed: seed) }
+    /// The hash of some bytes under a seed.
+    package static func hash(_ bytes: [UInt8], seed: UInt64 = 0) -> UInt64 {
+        bytes.withUnsafeBytes { hash($0, seed: seed) }
     }
 
     @inline(__always)
-    private static func word(_ octets: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
-        UInt64(littleEndian: octets.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    private static func word(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
+        UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
     @inline(__always)

@@ -11,8 +11,8 @@ import GRDBSQLite
 
 /// One of GRDB's connections, with prepared statements of its own.
 ///
-/// GRDB opens, configures and closes connections. Preparing and stepping goes straight to SQLite, because a lookup is to take
-/// microseconds.
+/// GRDB opens, configures and closes connections. Preparing and stepping goes straight to SQLite,
+/// because a lookup is to take microseconds.
 ///
 /// Not sendable: whoever owns it sees that one thread at a time uses it.
 final class Connection {
@@ -25,8 +25,8 @@ final class Connection {
     /// The connection while it is open.
     var pointer: OpaquePointer? { handle }
 
-    /// - Parameter isTakenOver: it is used beside GRDB from now on, on any thread: GRDB, which would watch its transactions, is told no more
-    ///   of them.
+    /// - Parameter isTakenOver: it is used beside GRDB from now on, on any thread: GRDB, which
+    ///   would watch its transactions, is told no more of them.
     init(_ database: Database, isTakenOver: Bool = false) {
         handle = database.sqliteConnection
         guard isTakenOver, let handle else { return }
@@ -37,7 +37,8 @@ final class Connection {
 
     deinit { finalizeStatements() }
 
-    /// Lets go of the statements; to be called before GRDB closes the connection. Whatever comes after throws.
+    /// Lets go of the statements; to be called before GRDB closes the connection. Whatever comes
+    /// after throws.
     func close() {
         finalizeStatements()
         handle = nil
@@ -71,7 +72,8 @@ final class Connection {
         let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
         guard code == SQLITE_OK, let statement else {
             var failure = SQLiteFailure(code: code, connection: handle)
-            // Every statement is constant: a table or a column that is not there says that the schema is damaged.
+            // Every statement is constant: a table or a column that is not there says that the
+            // schema is damaged.
             if failure.primaryCode == SQLITE_ERROR { failure.code = SQLITE_CORRUPT }
             throw failure
         }
@@ -110,7 +112,8 @@ final class Connection {
     var isInTransaction: Bool { handle.map { sqlite3_get_autocommit($0) == 0 } ?? false }
 }
 
-/// A prepared statement: bind, step, read, reset. It is its connection's, and of no use after that was closed.
+/// A prepared statement: bind, step, read, reset. It is its connection's, and of no use after that
+/// was closed.
 struct SQLStatement {
     private let pointer: OpaquePointer
 
@@ -135,28 +138,28 @@ struct SQLStatement {
         sqlite3_bind_int64(pointer, index, value ? 1 : 0)
     }
 
-    func bind(_ index: Int32, _ octets: [UInt8]) {
-        if octets.isEmpty {
+    func bind(_ index: Int32, _ bytes: [UInt8]) {
+        if bytes.isEmpty {
             sqlite3_bind_zeroblob(pointer, index, 0)
         } else {
-            octets.withUnsafeBytes {
+            bytes.withUnsafeBytes {
                 _ = sqlite3_bind_blob64(pointer, index, $0.baseAddress, UInt64($0.count), Self.transient)
             }
         }
     }
 
-    /// Binds octets without copying them: the statement is run, and reset, before they go.
-    func bindBorrowed(_ index: Int32, _ octets: UnsafeRawBufferPointer) {
-        if octets.isEmpty {
+    /// Binds bytes without copying them: the statement is run, and reset, before they go.
+    func bindBorrowed(_ index: Int32, _ bytes: UnsafeRawBufferPointer) {
+        if bytes.isEmpty {
             sqlite3_bind_zeroblob(pointer, index, 0)
         } else {
-            sqlite3_bind_blob64(pointer, index, octets.baseAddress, UInt64(octets.count), nil)
+            sqlite3_bind_blob64(pointer, index, bytes.baseAddress, UInt64(bytes.count), nil)
         }
     }
 
-    /// Binds octets without copying them and runs.
-    func run(binding octets: UnsafeRawBufferPointer, at index: Int32) throws {
-        sqlite3_bind_blob64(pointer, index, octets.baseAddress, UInt64(octets.count), nil)
+    /// Binds bytes without copying them and runs.
+    func run(binding bytes: UnsafeRawBufferPointer, at index: Int32) throws {
+        sqlite3_bind_blob64(pointer, index, bytes.baseAddress, UInt64(bytes.count), nil)
         defer { sqlite3_bind_null(pointer, index) }
         try run()
     }
@@ -193,22 +196,22 @@ struct SQLStatement {
         sqlite3_column_int64(pointer, column) != 0
     }
 
-    /// Lends a column's octets until the next step.
-    func withOctets<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+    /// Lends a column's bytes until the next step.
+    func withBytes<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         let start = sqlite3_column_blob(pointer, column)
         return try body(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, column))))
     }
 
-    /// Whether a column has these octets and no others.
-    func hasOctets(_ column: Int32, _ octets: [UInt8]) -> Bool {
-        withOctets(column) { found in
-            guard found.count == octets.count, let start = found.baseAddress else { return found.count == octets.count }
-            return octets.withUnsafeBytes { $0.baseAddress.map { memcmp(start, $0, found.count) == 0 } ?? true }
+    /// Whether a column has these bytes and no others.
+    func hasBytes(_ column: Int32, _ bytes: [UInt8]) -> Bool {
+        withBytes(column) { found in
+            guard found.count == bytes.count, let start = found.baseAddress else { return found.count == bytes.count }
+            return bytes.withUnsafeBytes { $0.baseAddress.map { memcmp(start, $0, found.count) == 0 } ?? true }
         }
     }
 
-    func octets(_ column: Int32) -> [UInt8] {
-        withOctets(column) { [UInt8]($0) }
+    func bytes(_ column: Int32) -> [UInt8] {
+        withBytes(column) { [UInt8]($0) }
     }
 
     func text(_ column: Int32) -> String {

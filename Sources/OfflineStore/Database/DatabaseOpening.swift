@@ -36,9 +36,11 @@ enum DatabaseOpening {
     /// The writer's connection.
     static func writer(path: String, limits: StoreLimits) throws -> DatabaseQueue {
         var configuration = configuration(label: "holdfast.store.writer")
-        // Everybody who reads does so in moments; half a second is for one that was stopped in between.
+        // Everybody who reads does so in moments; half a second is for one that was stopped in
+        // between.
         configuration.busyMode = .timeout(Double(busyMilliseconds) / 1000)
-        // A transaction that cannot even be rolled back is an error to throw, and no reason to stop the process.
+        // A transaction that cannot even be rolled back is an error to throw, and no reason to stop
+        // the process.
         configuration.allowsUnsafeTransactions = true
         configuration.prepareDatabase { database in
             try persistLog(database)
@@ -47,7 +49,8 @@ enum DatabaseOpening {
             // Without it SQLite takes no room on the disk beforehand.
             var step = Int32(StoreLimits.pageSize)
             sqlite3_file_control(connection.pointer, "main", SQLITE_FCNTL_CHUNK_SIZE, &step)
-            // SQLite opens a file to read it when it cannot be opened to write it, for want of a descriptor too, and for as long as it is open.
+            // SQLite opens a file to read it when it cannot be opened to write it, for want of a
+            // descriptor too, and for as long as it is open.
             if let pointer = connection.pointer, sqlite3_db_readonly(pointer, "main") != 0 {
                 throw SQLiteFailure(code: SQLITE_CANTOPEN, message: "it could be opened for reading alone")
             }
@@ -77,7 +80,7 @@ enum DatabaseOpening {
 
     /// A reading connection.
     ///
-    /// - Parameter cache: octets of pages that it keeps.
+    /// - Parameter cache: bytes of pages that it keeps.
     static func reader(path: String, _ sharing: Sharing = .locks, cache: Int = 2 << 20) throws -> DatabaseQueue {
         var configuration = configuration(label: "holdfast.store.reader")
         configuration.readonly = true
@@ -101,10 +104,10 @@ enum DatabaseOpening {
         case .immutable: option = "immutable=1"
         case .alone: option = "vfs=unix-none"
         }
-        let escaped = path.utf8.map { octet -> String in
-            switch octet {
-            case UInt8(ascii: "%"), UInt8(ascii: "?"), UInt8(ascii: "#"), 0x80...: "%" + String(octet, radix: 16)
-            default: String(UnicodeScalar(octet))
+        let escaped = path.utf8.map { byte -> String in
+            switch byte {
+            case UInt8(ascii: "%"), UInt8(ascii: "?"), UInt8(ascii: "#"), 0x80...: "%" + String(byte, radix: 16)
+            default: String(UnicodeScalar(byte))
             }
         }
         return try DatabaseQueue(
@@ -118,7 +121,8 @@ enum DatabaseOpening {
         do {
             return try DatabaseQueue(path: path, configuration: configuration)
         } catch  where SQLiteFailure(error)?.isDamage == true {
-            // SQLite has one word for both, and the connection that could tell is closed: a second one looks, and then it is tried again.
+            // SQLite has one word for both, and the connection that could tell is closed: a second
+            // one looks, and then it is tried again.
             try DatabaseHeader.examineSchema(of: path)
             return try DatabaseQueue(path: path, configuration: configuration)
         }
@@ -132,7 +136,8 @@ enum DatabaseOpening {
         return configuration
     }
 
-    /// Keeps the log when the last connection closes: removing it would pull it from under a process that opens just then.
+    /// Keeps the log when the last connection closes: removing it would pull it from under a
+    /// process that opens just then.
     private static func persistLog(_ database: Database) throws {
         var isPersistent: Int32 = 1
         guard let pointer = database.sqliteConnection else { return }
@@ -142,8 +147,9 @@ enum DatabaseOpening {
 
     /// Makes a new database: whole and synced when this returns, and named by nothing yet.
     ///
-    /// Identity and schema are one transaction, before the switch to a write-ahead log: whenever the process ends, the file is empty, or has a
-    /// journal beside it, or is whole, and the header alone says whose it is.
+    /// Identity and schema are one transaction, before the switch to a write-ahead log: whenever
+    /// the process ends, the file is empty, or has a journal beside it, or is whole, and the header
+    /// alone says whose it is.
     static func create(path: String, limits: StoreLimits, secrets: StoreSecrets, firstID: Int64, sequence: Int64) throws
     {
         // Made here and not by SQLite: then the mode is ours, and log and index take it over.
@@ -153,7 +159,8 @@ enum DatabaseOpening {
         try queue.writeWithoutTransaction { database in
             let connection = Connection(database)
             try connection.run("PRAGMA synchronous = FULL")
-            // Not yet for writing: that makes the first page, which fixes whether pages can be given back.
+            // Not yet for writing: that makes the first page, which fixes whether pages can be
+            // given back.
             try connection.run("BEGIN")
             // This one writes. On its own it would leave a database that is nobody's.
             try connection.run("PRAGMA auto_vacuum = INCREMENTAL")
@@ -210,7 +217,7 @@ enum DatabaseOpening {
         defer { statement.reset() }
         guard try statement.step() else { throw WriteContext.missingRow }
         return Row(
-            secrets: StoreSecrets(key: statement.octets(0), credential: statement.octets(1)),
+            secrets: StoreSecrets(key: statement.bytes(0), credential: statement.bytes(1)),
             nextID: statement.integer(2),
             sequence: statement.integer(3),
             logFloor: statement.integer(6),

@@ -44,10 +44,11 @@ struct EntryDraft: Sendable {
     /// The head with its checksum.
     var head: [UInt8]
     var tags: [TagName] = []
-    /// What memory keeps of it when it is stored and all there is under its key, given the number of the last invalidation.
+    /// What memory keeps of it when it is stored and all there is under its key, given the number
+    /// of the last invalidation.
     var resident: (@Sendable (Int64) -> ResidentEntry)?
 
-    /// What it counts against the budget, in octets.
+    /// What it counts against the budget, in bytes.
     var size: Int64 {
         Int64(key.count + variant.count + head.count) + bodyLength + StoreLimits.entryOverhead
             + Int64(tags.count) * StoreLimits.tagOverhead

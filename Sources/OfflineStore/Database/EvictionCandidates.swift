@@ -15,9 +15,11 @@ struct EvictionRank: Comparable, Sendable {
     }
 }
 
-/// The first in line of many entries that are looked at in any order: as many as come to some octets.
+/// The first in line of many entries that are looked at in any order: as many as come to some
+/// bytes.
 ///
-/// Looking at a million entries takes no more memory than holding those that will go, and never more than 65,536 at a time.
+/// Looking at a million entries takes no more memory than holding those that will go, and never
+/// more than 65,536 at a time.
 struct EvictionCandidates: Sendable {
     struct Candidate: Sendable {
         var id: Int64
@@ -28,13 +30,13 @@ struct EvictionCandidates: Sendable {
 
     static let maximumCount = 65_536
 
-    private let octets: Int64
+    private let bytes: Int64
     private var candidates: [Candidate] = []
     private var trimCount = 1024
 
-    /// - Parameter octets: what has to go.
-    init(octets: Int64) {
-        self.octets = octets
+    /// - Parameter bytes: what has to go.
+    init(bytes: Int64) {
+        self.bytes = bytes
     }
 
     mutating func add(_ candidate: Candidate) {
@@ -57,7 +59,7 @@ struct EvictionCandidates: Sendable {
         var sum: Int64 = 0
         let end = candidates.firstIndex { candidate in
             defer { sum += candidate.size }
-            return sum >= octets
+            return sum >= bytes
         }
         let count = min(end ?? candidates.count, Self.maximumCount)
         candidates.removeLast(candidates.count - count)

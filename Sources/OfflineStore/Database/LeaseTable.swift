@@ -2,8 +2,8 @@ import Synchronization
 
 /// Which bodies somebody in this process is reading or writing, so that sweeping leaves them alone.
 ///
-/// The gap between "nobody reads it" and "it is removed" is closed by claiming: a body that the sweeper claimed cannot be
-/// leased any more, and a leased one cannot be claimed.
+/// The gap between "nobody reads it" and "it is removed" is closed by claiming: a body that the
+/// sweeper claimed cannot be leased any more, and a leased one cannot be claimed.
 final class LeaseTable: Sendable {
     private struct State {
         var counts: [Int64: Int] = [:]
@@ -12,9 +12,9 @@ final class LeaseTable: Sendable {
         var condemned: Set<Int64> = []
         /// Leased bodies that are being written and have no entry yet.
         var unfinished: Set<Int64> = []
-        /// Octets of leased bodies that no entry names any more.
+        /// Bytes of leased bodies that no entry names any more.
         var held: [Int64: Int64] = [:]
-        var heldOctets: Int64 = 0
+        var heldBytes: Int64 = 0
         var onRelease: (@Sendable () -> Void)?
 
         func mayHold(_ bodyID: Int64) -> Bool {
@@ -43,7 +43,8 @@ final class LeaseTable: Sendable {
         return isGranted ? Lease(bodyID: bodyID, table: self) : nil
     }
 
-    /// Claims a body for removal; `false` when it is leased, and then it is removed after its release.
+    /// Claims a body for removal; `false` when it is leased, and then it is removed after its
+    /// release.
     func claim(_ bodyID: Int64) -> Bool {
         state.withLock { state in
             if state.counts[bodyID] != nil {
@@ -75,22 +76,23 @@ final class LeaseTable: Sendable {
 
     // MARK: What readers hold
 
-    /// Octets of bodies that no entry names any more and that somebody still reads: nothing but the readers' end gives them back.
+    /// Bytes of bodies that no entry names any more and that somebody still reads: nothing but the
+    /// readers' end gives them back.
     ///
     /// Without those of unfinished bodies, for which room was reserved.
-    var heldOctets: Int64 { state.withLock { $0.heldOctets } }
+    var heldBytes: Int64 { state.withLock { $0.heldBytes } }
 
-    /// Whether a body's octets should be told with ``noteHeld(_:octets:)``.
+    /// Whether a body's bytes should be told with ``noteHeld(_:bytes:)``.
     func isUnmeasured(_ bodyID: Int64) -> Bool {
         state.withLock { $0.mayHold(bodyID) }
     }
 
     /// Notes how much a body takes that was to be removed and is being read.
-    func noteHeld(_ bodyID: Int64, octets: Int64) {
+    func noteHeld(_ bodyID: Int64, bytes: Int64) {
         state.withLock { state in
             guard state.mayHold(bodyID) else { return }
-            state.held[bodyID] = octets
-            state.heldOctets += octets
+            state.held[bodyID] = bytes
+            state.heldBytes += bytes
         }
     }
 
@@ -106,7 +108,7 @@ final class LeaseTable: Sendable {
             }
             state.counts[bodyID] = nil
             state.unfinished.remove(bodyID)
-            if let octets = state.held.removeValue(forKey: bodyID) { state.heldOctets -= octets }
+            if let bytes = state.held.removeValue(forKey: bodyID) { state.heldBytes -= bytes }
             return state.condemned.remove(bodyID) == nil ? nil : state.onRelease
         }
         action?()

@@ -5,7 +5,8 @@ import Synchronization
 
 /// What invalidations of tags and prefixes, whose sweep is not finished, say of an entry.
 ///
-/// It is read with the entry, in the same snapshot: right at once, in every process, after a crash, and however many entries they are about.
+/// It is read with the entry, in the same snapshot: right at once, in every process, after a crash,
+/// and however many entries they are about.
 enum PendingInvalidation: Sendable, Equatable {
     case none
     case marked(InvalidationCause)
@@ -41,8 +42,9 @@ enum PendingInvalidation: Sendable, Equatable {
         return state.has(DatabaseState.tagSchemaVersion) ? tags : "0"
     }
 
-    /// The first question is not about the entry and is asked once per statement. The order of the join is fixed: an entry has at
-    /// most 64 tags, and there may be any number of unfinished invalidations.
+    /// The first question is not about the entry and is asked once per statement. The order of the
+    /// join is fixed: an entry has at most 64 tags, and there may be any number of unfinished
+    /// invalidations.
     static let byTag = byTag(
         unsafe: " + (coalesce(u.number, 0) > entry.sequence) * 2",
         join: " LEFT JOIN unsafe_tag_invalidation u ON u.tag_id = t.tag_id"
@@ -58,7 +60,8 @@ enum PendingInvalidation: Sendable, Equatable {
         """
     }
 
-    /// At most ``limit`` comparisons, and mostly none: an object's key is no response's, whatever its octets.
+    /// At most ``limit`` comparisons, and mostly none: an object's key is no response's, whatever
+    /// its bytes.
     static let byPrefix = """
         CASE WHEN NOT EXISTS (SELECT 1 FROM prefix_invalidation) THEN 0 ELSE coalesce((
             SELECT max(1 + 3 * p.is_removal) FROM prefix_invalidation p
@@ -69,7 +72,8 @@ enum PendingInvalidation: Sendable, Equatable {
     /// Unfinished invalidations of prefixes at a time: every reading compares with all of them.
     static let limit = 64
 
-    /// Gives a connection the function that compares a prefix with a key. Every connection that asks for ``state`` needs it.
+    /// Gives a connection the function that compares a prefix with a key. Every connection that
+    /// asks for ``state`` needs it.
     static func addFunction(to database: Database) throws {
         guard let pointer = database.sqliteConnection else { return }
         let code = sqlite3_create_function_v2(
@@ -80,11 +84,11 @@ enum PendingInvalidation: Sendable, Equatable {
             nil,
             { context, count, values in
                 guard count == 2, let values else { return }
-                func octets(_ index: Int) -> UnsafeRawBufferPointer {
+                func bytes(_ index: Int) -> UnsafeRawBufferPointer {
                     let start = sqlite3_value_blob(values[index])
                     return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(values[index])))
                 }
-                sqlite3_result_int(context, TargetPrefix.covers(prefix: octets(0), key: octets(1)) ? 1 : 0)
+                sqlite3_result_int(context, TargetPrefix.covers(prefix: bytes(0), key: bytes(1)) ? 1 : 0)
             },
             nil,
             nil,

@@ -3,7 +3,8 @@ import HTTPCacheSemantics
 
 /// The quotas of a configuration, by the names of the tags that are counted.
 ///
-/// An origin is counted as a tag that nobody can give, name or invalidate: its name begins with an octet that UTF-8 does not have.
+/// An origin is counted as a tag that nobody can give, name or invalidate: its name begins with a
+/// byte that UTF-8 does not have.
 struct QuotaTable: Sendable {
     /// A quota that applies to a response.
     struct Limit: Sendable {
@@ -14,7 +15,7 @@ struct QuotaTable: Sendable {
         func error(_ name: String) -> StoreError {
             StoreError(
                 code: .tooLarge,
-                message: "\(name) is larger than the quota of \(bytes) octets for \(subject), and is not stored. "
+                message: "\(name) is larger than the quota of \(bytes) bytes for \(subject), and is not stored. "
                     + "Raise that one of 'quotas'."
             )
         }
@@ -29,20 +30,20 @@ struct QuotaTable: Sendable {
     /// - Throws: ``StoreError`` with `invalidConfiguration`.
     init(_ quotas: [CacheManager.Quota]) throws {
         for quota in quotas {
-            let (octets, subject) = try Self.name(quota)
+            let (bytes, subject) = try Self.name(quota)
             guard quota.bytes > 0 else {
                 throw Self.invalid(
-                    "The quota of '\(quota.bytes)' octets for \(subject) holds nothing; choose 1 or more."
+                    "The quota of '\(quota.bytes)' bytes for \(subject) holds nothing; choose 1 or more."
                 )
             }
-            guard let octets else {
+            guard let bytes else {
                 guard everyOrigin == nil else { throw Self.invalid("There are two quotas for \(subject); choose one.") }
                 everyOrigin = quota.bytes
                 hasOrigins = true
                 continue
             }
             if case .origin = quota.subject { hasOrigins = true }
-            guard limits.updateValue(Limit(bytes: quota.bytes, subject: subject), forKey: octets) == nil else {
+            guard limits.updateValue(Limit(bytes: quota.bytes, subject: subject), forKey: bytes) == nil else {
                 throw Self.invalid("There are two quotas for \(subject); choose one.")
             }
         }
@@ -51,10 +52,10 @@ struct QuotaTable: Sendable {
     var isEmpty: Bool { limits.isEmpty && everyOrigin == nil }
 
     /// The quota that applies to a tag.
-    func limit(ofTag octets: [UInt8]) -> Limit? {
-        if let limit = limits[octets] { return limit }
-        guard let everyOrigin, Self.isInternal(octets) else { return nil }
-        return Limit(bytes: everyOrigin, subject: "the origin '\(String(decoding: octets.dropFirst(), as: UTF8.self))'")
+    func limit(ofTag bytes: [UInt8]) -> Limit? {
+        if let limit = limits[bytes] { return limit }
+        guard let everyOrigin, Self.isInternal(bytes) else { return nil }
+        return Limit(bytes: everyOrigin, subject: "the origin '\(String(decoding: bytes.dropFirst(), as: UTF8.self))'")
     }
 
     /// The tag by which a response's origin is counted; `nil` when there is no quota for it.
@@ -62,8 +63,8 @@ struct QuotaTable: Sendable {
     /// - Parameter target: made only where origins have quotas.
     func originTag(of target: @autoclosure () -> TargetURI) -> [UInt8]? {
         guard hasOrigins else { return nil }
-        let octets = Self.originTag(target())
-        return limit(ofTag: octets) == nil ? nil : octets
+        let bytes = Self.originTag(target())
+        return limit(ofTag: bytes) == nil ? nil : bytes
     }
 
     /// The smallest quota that a response counts against.
@@ -75,20 +76,20 @@ struct QuotaTable: Sendable {
     }
 
     /// Whether a tag is one of the store's own, to be shown to nobody.
-    static func isInternal(_ octets: some Collection<UInt8>) -> Bool { octets.first == originMark }
+    static func isInternal(_ bytes: some Collection<UInt8>) -> Bool { bytes.first == originMark }
 
     /// The name of an origin's tag, whether it has a quota or not.
     static func originTag(_ target: TargetURI) -> [UInt8] {
         [originMark] + Array("\(target.scheme)://\(target.authority)".utf8)
     }
 
-    private static func name(_ quota: CacheManager.Quota) throws -> (octets: [UInt8]?, subject: String) {
+    private static func name(_ quota: CacheManager.Quota) throws -> (bytes: [UInt8]?, subject: String) {
         switch quota.subject {
         case .everyOrigin: return (nil, "every origin")
         case .tag(let name):
             guard (1...ResponseDraft.maximumTagLength).contains(name.utf8.count) else {
                 throw invalid(
-                    "A quota's tag has 1 to \(ResponseDraft.maximumTagLength) octets; '\(name.prefix(64))' has \(name.utf8.count)."
+                    "A quota's tag has 1 to \(ResponseDraft.maximumTagLength) bytes; '\(name.prefix(64))' has \(name.utf8.count)."
                 )
             }
             return (Array(name.utf8), "the tag '\(name)'")

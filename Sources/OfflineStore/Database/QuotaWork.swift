@@ -1,6 +1,8 @@
-/// Which tags come to more than their quotas, and how far removing has come: the writer's, between the steps of its housekeeping.
+/// Which tags come to more than their quotas, and how far removing has come: the writer's, between
+/// the steps of its housekeeping.
 struct QuotaWork {
-    /// One tag's turn: first all its carriers are looked at, then the least recently used of them go.
+    /// One tag's turn: first all its carriers are looked at, then the least recently used of them
+    /// go.
     struct Round {
         let tag: TagName
         let tagID: Int64
@@ -14,7 +16,8 @@ struct QuotaWork {
 
     private(set) var tags: Set<TagName> = []
     var round: Round?
-    /// Tags up to this number were looked at since opening, `nil` for all: quotas may be other ones than when the store was written.
+    /// Tags up to this number were looked at since opening, `nil` for all: quotas may be other ones
+    /// than when the store was written.
     var examined: Int64? = .min
 
     var isEmpty: Bool { tags.isEmpty && examined == nil }

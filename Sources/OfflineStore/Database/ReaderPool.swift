@@ -3,20 +3,22 @@ import Synchronization
 
 /// The read-only connections, each used by one caller at a time.
 ///
-/// No transaction is held across an `await`. In the writing process a connection keeps its snapshot from one read to the next for as
-/// long as nothing was committed: taking and leaving SQLite's locks costs more than a lookup. The writer has the snapshots let go
-/// before each checkpoint, so that a log never grows because of one.
+/// No transaction is held across an `await`. In the writing process a connection keeps its snapshot
+/// from one read to the next for as long as nothing was committed: taking and leaving SQLite's
+/// locks costs more than a lookup. The writer has the snapshots let go before each checkpoint, so
+/// that a log never grows because of one.
 final class ReaderPool: Sendable {
     private let all: [Reader]
     private let free: Mutex<[Reader]>
     private let next = Atomic(0)
-    /// Transactions that the writer has committed; what a kept snapshot is compared with. `nil` where another process writes.
+    /// Transactions that the writer has committed; what a kept snapshot is compared with. `nil`
+    /// where another process writes.
     private let commits: CommitCount?
     private let keepsSnapshots = Atomic(true)
 
     /// - Parameters:
     ///   - commits: `nil`: each read has a snapshot of its own.
-    ///   - open: opens a connection with a page cache of some octets.
+    ///   - open: opens a connection with a page cache of some bytes.
     init(count: Int, commits: CommitCount? = nil, open: (_ cache: Int) throws -> DatabaseQueue) throws {
         // The last one is lent first, so it has the largest cache.
         let ranks = (0..<max(1, count)).reversed()
@@ -25,7 +27,8 @@ final class ReaderPool: Sendable {
         self.commits = commits
     }
 
-    /// Lends a connection, a free one where there is one, else one that will be free soon. Everything read with it is of one snapshot.
+    /// Lends a connection, a free one where there is one, else one that will be free soon.
+    /// Everything read with it is of one snapshot.
     func read<Result>(_ body: (Connection) throws -> Result) throws -> Result {
         let taken = free.withLock { $0.popLast() }
         defer {
@@ -37,7 +40,8 @@ final class ReaderPool: Sendable {
 
     /// Runs something while no connection keeps a snapshot longer than it reads.
     ///
-    /// Nobody is waited for: a connection that is reading lets go of its snapshot itself when it has read.
+    /// Nobody is waited for: a connection that is reading lets go of its snapshot itself when it
+    /// has read.
     ///
     /// - Parameter body: told whether nobody is reading in a snapshot from before.
     func withoutKeptSnapshots<Result>(_ body: (_ areGone: Bool) throws -> Result) rethrows -> Result {
@@ -95,7 +99,8 @@ private final class Reader: @unchecked Sendable {
         _ body: (Connection) throws -> Result
     ) throws -> Result {
         guard let connection else { throw StoreCore.closed }
-        // Counted before the snapshot is taken: that may be newer than the count says, and never older.
+        // Counted before the snapshot is taken: that may be newer than the count says, and never
+        // older.
         let count = commits?.value ?? 0
         if snapshot == 0 || snapshot != count {
             try leaveSnapshot(connection)

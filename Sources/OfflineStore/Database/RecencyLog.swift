@@ -2,8 +2,9 @@ import Synchronization
 
 /// Which entries were used lately, and in which order.
 ///
-/// Reading writes here and never to disk. Eviction asks here before it removes an entry that the disk's order calls old; what is
-/// left is written in batches when the store is closed. The order is a counter and no time, so a clock that jumps does not turn it around.
+/// Reading writes here and never to disk. Eviction asks here before it removes an entry that the
+/// disk's order calls old; what is left is written in batches when the store is closed. The order
+/// is a counter and no time, so a clock that jumps does not turn it around.
 final class RecencyLog: Sendable {
     /// Uses kept in each of two generations; the older one is forgotten when the newer one is full.
     static let generationLimit = 32_768
@@ -31,7 +32,8 @@ final class RecencyLog: Sendable {
         self.isExact = isExact
     }
 
-    /// Goes up when uses are taken or forgotten, so that what is used all the time need not be noted each time: once in a period is enough.
+    /// Goes up when uses are taken or forgotten, so that what is used all the time need not be
+    /// noted each time: once in a period is enough.
     var period: UInt32 { currentPeriod.load(ordering: .relaxed) }
 
     /// Notes that an entry was used.
@@ -65,10 +67,12 @@ final class RecencyLog: Sendable {
         }
     }
 
-    /// Takes the number of an entry's last use, if it was used lately; ``endTaking()`` is to be called when all are taken.
+    /// Takes the number of an entry's last use, if it was used lately; ``endTaking()`` is to be
+    /// called when all are taken.
     ///
-    /// Where one use may stand for many, nobody knows which was the last: it counts as if it were of this moment, once. Else what is used all the time would go
-    /// with what was stored when it was used first.
+    /// Where one use may stand for many, nobody knows which was the last: it counts as if it were
+    /// of this moment, once. Else what is used all the time would go with what was stored when it
+    /// was used first.
     func take(_ entryID: Int64) -> Int64? {
         state.withLock { state in
             guard let noted = state.recent.removeValue(forKey: entryID) ?? state.older.removeValue(forKey: entryID)

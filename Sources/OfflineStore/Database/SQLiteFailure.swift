@@ -19,7 +19,8 @@ struct SQLiteFailure: Error, CustomStringConvertible {
         self.message = message
     }
 
-    /// - Parameter connection: asked for the words, and whether what looks like damage was the disk.
+    /// - Parameter connection: asked for the words, and whether what looks like damage was the
+    ///   disk.
     init(code: Int32, connection: OpaquePointer?) {
         self.init(code: code, message: connection.map { String(cString: sqlite3_errmsg($0)) } ?? "no connection")
         guard isDamage, let connection, let reason = Self.takeDiskError(of: connection) else { return }
@@ -30,10 +31,11 @@ struct SQLiteFailure: Error, CustomStringConvertible {
     /// `SQLITE_IOERR_CORRUPTFS`, which SQLite turns into `SQLITE_CORRUPT` before it tells anybody.
     private static let failedRead: Int32 = SQLITE_IOERR | 33 << 8
 
-    /// Whether a read of the database or of its log failed with `EIO`: SQLite calls that a corrupt database, but a disk that fails for a
-    /// moment has damaged nothing.
+    /// Whether a read of the database or of its log failed with `EIO`: SQLite calls that a corrupt
+    /// database, but a disk that fails for a moment has damaged nothing.
     ///
-    /// It is asked once: SQLite keeps the number until a read comes back short, so one is made. Damage that is there is found again.
+    /// It is asked once: SQLite keeps the number until a read comes back short, so one is made.
+    /// Damage that is there is found again.
     private static func takeDiskError(of connection: OpaquePointer) -> Int32? {
         var found: Int32?
         for pointer in [SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER] {
@@ -46,8 +48,8 @@ struct SQLiteFailure: Error, CustomStringConvertible {
             guard control(file, SQLITE_FCNTL_LAST_ERRNO, &number) == SQLITE_OK, [EIO, ENXIO, ERANGE].contains(number)
             else { continue }
             found = number
-            var octet: UInt8 = 0
-            _ = read(file, &octet, 1, 1 << 46)
+            var byte: UInt8 = 0
+            _ = read(file, &byte, 1, 1 << 46)
         }
         return found
     }

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Room for bodies that are on disk before they have an entry: nothing can evict them, so they have a share of the budget and no more.
+/// Room for bodies that are on disk before they have an entry: nothing can evict them, so they have
+/// a share of the budget and no more.
 final class SpaceReservation: Sendable {
     private struct State {
         var reserved: Int64 = 0
@@ -25,7 +26,8 @@ final class SpaceReservation: Sendable {
         }
     }
 
-    /// Takes room when it is there, in turn. Whoever waits here holds none yet, so they do not wait for each other.
+    /// Takes room when it is there, in turn. Whoever waits here holds none yet, so they do not wait
+    /// for each other.
     func reserveInTurn(_ bytes: Int64) async {
         if bytes == 0 { return }
         await withCheckedContinuation { continuation in

@@ -47,7 +47,8 @@ extension StoreCore {
                 }
                 return done.number
             } catch let error as StoreError where error.code == .damaged && !isNew {
-                // There is a new, empty database now; the number has to be taken all the same, so that running fills notice.
+                // There is a new, empty database now; the number has to be taken all the same, so
+                // that running fills notice.
                 isNew = true
             } catch let error as StoreError where error.code == .busy && attempt < Self.invalidationAttempts {
                 // Too many removals by prefix: the sweep makes room for more.

@@ -12,7 +12,8 @@ import Synchronization
     import Darwin
 #endif
 
-/// What everything in an open store goes through: the live database, the sequence, the counters, and what happens on damage.
+/// What everything in an open store goes through: the live database, the sequence, the counters,
+/// and what happens on damage.
 final class StoreCore: Sendable {
     private enum Current {
         case opening
@@ -34,9 +35,9 @@ final class StoreCore: Sendable {
     let damagedReads = Atomic<Int>(0)
     /// Objects that did not decode as the type asked for, since opening.
     let undecodableObjects = Atomic<Int>(0)
-    /// Entries that were evicted, since opening, and their octets.
+    /// Entries that were evicted, since opening, and their bytes.
     let evictedEntries = Atomic<Int>(0)
-    let evictedOctets = Atomic<Int64>(0)
+    let evictedBytes = Atomic<Int64>(0)
 
     private let sidecar: SequenceSidecar?
     /// Looks for what another process writes; `nil` in the process that writes.
@@ -87,7 +88,8 @@ final class StoreCore: Sendable {
         return database
     }
 
-    /// The database to read from after a read has failed: the one that took the place of the other, which was set aside meanwhile.
+    /// The database to read from after a read has failed: the one that took the place of the other,
+    /// which was set aside meanwhile.
     ///
     /// - Throws: the error, where that is not what it says.
     func database(insteadOf other: StoreDatabase, after error: any Error) throws -> StoreDatabase {
@@ -132,7 +134,8 @@ final class StoreCore: Sendable {
         }
     }
 
-    /// In another process than the writer's, invalidations are learnt from the database, with the same snapshot as what they are about.
+    /// In another process than the writer's, invalidations are learnt from the database, with the
+    /// same snapshot as what they are about.
     private func readAsGuest<Result>(
         _ connection: Connection,
         _ database: StoreDatabase,
@@ -147,7 +150,8 @@ final class StoreCore: Sendable {
             "SELECT sequence, response_floor, object_floor, \(removed) FROM store WHERE id = 1"
         )
         if try statement.step() {
-            // Several reads see several snapshots; what one has learnt, an older one does not take back.
+            // Several reads see several snapshots; what one has learnt, an older one does not take
+            // back.
             sequence.max(statement.integer(0), ordering: .releasing)
             database.state.responseFloor.max(statement.integer(1), ordering: .releasing)
             database.state.objectFloor.max(statement.integer(2), ordering: .releasing)
@@ -185,7 +189,8 @@ final class StoreCore: Sendable {
         }
     }
 
-    /// As ``handled(_:in:)``, for callers whose thread must not be kept (``SuspendingWrites``): a new database is made on another.
+    /// As ``handled(_:in:)``, for callers whose thread must not be kept (``SuspendingWrites``): a
+    /// new database is made on another.
     private func handledElsewhere(_ error: any Error, in database: StoreDatabase) async -> StoreError {
         let error = StoreError(error, path: database.path)
         guard error.code == .damaged else { return error }
@@ -198,14 +203,16 @@ final class StoreCore: Sendable {
         return error
     }
 
-    /// An error as the store's own; if it tells of damage, there is a new database when this returns.
+    /// An error as the store's own; if it tells of damage, there is a new database when this
+    /// returns.
     private func handled(_ error: any Error, in database: StoreDatabase) -> StoreError {
         let error = StoreError(error, path: database.path)
         if error.code == .damaged { setAside(database, because: error) }
         return error
     }
 
-    /// Notes that something read from the disk was not what had been written: from now on its entry answers no more.
+    /// Notes that something read from the disk was not what had been written: from now on its entry
+    /// answers no more.
     func noteDamage(_ what: StaticString, entryID: Int64, in database: StoreDatabase) {
         damagedReads.add(1, ordering: .relaxed)
         if database.state.damage.note(entryID) { database.writer?.requestSweep() }
@@ -264,7 +271,8 @@ final class StoreCore: Sendable {
         } catch {
             guard SQLiteFailure(error)?.isDamage == true else { throw error }
             logSetAside(number, error)
-            // With neither a database nor a sidecar to tell the number, the clock's is above every count there was.
+            // With neither a database nor a sidecar to tell the number, the clock's is above every
+            // count there was.
             try startNew(secrets: .random(), sequence: known ?? max(1, now.milliseconds), now: now)
         }
     }
@@ -286,16 +294,17 @@ final class StoreCore: Sendable {
         StoreWriter.Events(
             invalidated: { [weak self] in try self?.publish($0) },
             damaged: { [weak self] writer, error in
-                // Not here: this is the damaged writer's own queue, which the exchange waits for. And nobody's child: the exchange is the
-                // store's own matter, whoever ran into the damage and gives up.
+                // Not here: this is the damaged writer's own queue, which the exchange waits for.
+                // And nobody's child: the exchange is the store's own matter, whoever ran into the
+                // damage and gives up.
                 Task.detached {
                     guard let self, let database = try? self.database(), database.writer === writer else { return }
                     self.setAside(database, because: error)
                 }
             },
-            evicted: { [weak self] count, octets in
+            evicted: { [weak self] count, bytes in
                 self?.evictedEntries.add(count, ordering: .relaxed)
-                self?.evictedOctets.add(octets, ordering: .relaxed)
+                self?.evictedBytes.add(bytes, ordering: .relaxed)
             }
         )
     }
@@ -304,7 +313,8 @@ final class StoreCore: Sendable {
     private func startNew(secrets: StoreSecrets, sequence: Int64, now: Timestamp) throws {
         let number = (try folder.databases().last ?? 0) + 1
         let path = folder.databasePath(number)
-        // Each database has its own range, so that a number from one never finds anything in another.
+        // Each database has its own range, so that a number from one never finds anything in
+        // another.
         let firstID = Int64(number % 2048) << 36 + 1
         do {
             try DatabaseOpening.create(
@@ -318,7 +328,8 @@ final class StoreCore: Sendable {
             try sidecar?.write(sequence)
             try folder.setCurrent(number)
         } catch {
-            // Nothing names it, so nothing is lost with it; left behind, each further try would leave one more.
+            // Nothing names it, so nothing is lost with it; left behind, each further try would
+            // leave one more.
             if (try? folder.content()) != .store(number: number) {
                 for ending in ["", "-wal", "-shm", "-journal"] { unlink(path + ending) }
             }
@@ -343,7 +354,8 @@ final class StoreCore: Sendable {
 
     /// Closes a damaged database, leaves it under its number, and goes on with a new one.
     ///
-    /// If the new one cannot be made (no room, say) the damaged one stays, and this is tried again on its next failure.
+    /// If the new one cannot be made (no room, say) the damaged one stays, and this is tried again
+    /// on its next failure.
     func setAside(_ damaged: StoreDatabase, because error: any Error) {
         guard !isReadOnly else { return }
         let isExchanged = exchange.withLock { _ in
@@ -353,8 +365,8 @@ final class StoreCore: Sendable {
             guard isLive else { return false }
             logSetAside(damaged.number, error)
             do {
-                // The damaged one may still work in parts: an invalidation that it took meanwhile would have a number that the new one does not
-                // know and gives again.
+                // The damaged one may still work in parts: an invalidation that it took meanwhile
+                // would have a number that the new one does not know and gives again.
                 let reason = SQLiteFailure(code: 11, message: "set aside").storeError(path: damaged.path)
                 try damaged.writer?.refuseAfter(reason) {
                     let now = Timestamp(milliseconds: damaged.state.latestInstant)
@@ -405,7 +417,8 @@ final class StoreCore: Sendable {
                 folder: folder.path,
                 settings: settings
             )
-            // Bodies that are being read from the old one are read to their ends; its last reader closes it.
+            // Bodies that are being read from the old one are read to their ends; its last reader
+            // closes it.
             install(next, sequence: last, inode: inode)
             return next
         }

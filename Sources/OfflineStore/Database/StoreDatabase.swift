@@ -71,7 +71,8 @@ final class StoreDatabase: Sendable {
                 try checkVersion(version, path: path)
                 try DatabaseOpening.migrate(connection, from: version)
                 try connection.run("PRAGMA journal_mode = WAL")
-                // A log that could be opened for reading alone would stay so until the store is opened again: found out now, and not by every write.
+                // A log that could be opened for reading alone would stay so until the store is
+                // opened again: found out now, and not by every write.
                 try connection.run("BEGIN IMMEDIATE")
                 try connection.run("ROLLBACK")
                 return try Self.row(connection)
@@ -167,8 +168,8 @@ final class StoreDatabase: Sendable {
 
     /// Closes everything.
     ///
-    /// - Parameter checkpointing: `false` leaves the files as they are: the writer goes first, so that it is not the last connection, which
-    ///   would copy the log into the damaged file.
+    /// - Parameter checkpointing: `false` leaves the files as they are: the writer goes first, so
+    ///   that it is not the last connection, which would copy the log into the damaged file.
     func close(checkpointing: Bool) throws {
         if checkpointing {
             readers.close()

@@ -8,20 +8,21 @@ struct StoreLimits: Sendable {
     static let entryOverhead: Int64 = 320
     /// Rows and index entries of one tag of one stored thing, roughly.
     static let tagOverhead: Int64 = 40
-    /// What counts for one tag in a transaction: so few of them are in one that the pages they touch stay within the log's limit.
+    /// What counts for one tag in a transaction: so few of them are in one that the pages they
+    /// touch stay within the log's limit.
     static let tagLogOverhead: Int64 = 4096
     /// The lock, the sidecar, `CURRENT` and the log's index.
     static let fixedFiles: Int64 = 128 * 1024
 
-    /// Octets the folder may take.
+    /// Bytes the folder may take.
     var budget: Int64
-    /// Octets one stored thing may have.
+    /// Bytes one stored thing may have.
     var maximumObject: Int64
-    /// Octets of a body in one transaction at most.
+    /// Bytes of a body in one transaction at most.
     var transaction: Int
-    /// Octets written to the log before a checkpoint.
+    /// Bytes written to the log before a checkpoint.
     var checkpoint: Int64
-    /// Octets that wait for the writer before new responses are declined.
+    /// Bytes that wait for the writer before new responses are declined.
     var pending: Int
     var variantsPerKey: Int
     var invalidationLog: Int64
@@ -29,32 +30,37 @@ struct StoreLimits: Sendable {
     var securelyDeletes: Bool
     var quotas: QuotaTable
     var evictionOrder: CacheManager.EvictionOrder
-    /// Octets of the memory tier, without the filter.
+    /// Bytes of the memory tier, without the filter.
     var memory: Int
-    /// Octets of a body that is kept in memory, at most.
+    /// Bytes of a body that is kept in memory, at most.
     var residentBody: Int
-    /// Octets of the filter of keys: sixteen bits for each entry of 512 octets that has room in the budget, and no more than an eighth of the memory.
-    /// Without a memory tier 256 KiB at most: storing something new would ask the disk whether it is new.
+    /// Bytes of the filter of keys: sixteen bits for each entry of 512 bytes that has room in the
+    /// budget, and no more than an eighth of the memory. Without a memory tier 256 KiB at most:
+    /// storing something new would ask the disk whether it is new.
     var filter: Int
 
-    /// Operations in one transaction at most: each touches a page of the index of keys that few others touch, and all of them go to the log.
+    /// Operations in one transaction at most: each touches a page of the index of keys that few
+    /// others touch, and all of them go to the log.
     var batch: Int
-    /// Entries that a call stores in one transaction at most. Nobody else waits in it, so they may be more than ``batch``: an index page that
-    /// several of them are on is written once.
+    /// Entries that a call stores in one transaction at most. Nobody else waits in it, so they may
+    /// be more than ``batch``: an index page that several of them are on is written once.
     var entriesTogether: Int { max(batch, min(4096, Int(checkpoint / Self.pageSize))) }
-    /// Octets of them at most.
-    var octetsTogether: Int { 2 * transaction }
-    /// Octets that bodies may take on disk before they have an entry and can be evicted.
+    /// Bytes of them at most.
+    var bytesTogether: Int { 2 * transaction }
+    /// Bytes that bodies may take on disk before they have an entry and can be evicted.
     var unfinished: Int64 { max(maximumObject, budget / 4) }
-    /// Octets of a body that are on disk before it has an entry: none when one transaction takes them all.
+    /// Bytes of a body that are on disk before it has an entry: none when one transaction takes
+    /// them all.
     func room(for length: Int64) -> Int64 {
         length < Int64(transaction) ? 0 : length
     }
     /// What the log may come to between two checkpoints, with the transaction that goes beyond.
     var log: Int64 { 2 * checkpoint + 3 * Int64(transaction) }
-    /// What the log may come to while a reader that does not end keeps it from being used anew: then nothing more is stored.
+    /// What the log may come to while a reader that does not end keeps it from being used anew:
+    /// then nothing more is stored.
     var heldLog: Int64 { 2 * log }
-    /// Octets of bodies that are no longer stored but still being read, for which others make room by going.
+    /// Bytes of bodies that are no longer stored but still being read, for which others make room
+    /// by going.
     var held: Int64 { budget / 4 }
     var highWater: Int64 { budget / 100 * 95 }
     var lowWater: Int64 { budget / 100 * 90 }
@@ -63,7 +69,7 @@ struct StoreLimits: Sendable {
         guard configuration.budget >= CacheManager.Configuration.minimumBudget else {
             throw StoreError(
                 code: .invalidConfiguration,
-                message: "The budget of '\(configuration.budget)' octets is too small for a store; "
+                message: "The budget of '\(configuration.budget)' bytes is too small for a store; "
                     + "the least is \(CacheManager.Configuration.minimumBudget). Raise 'budget'."
             )
         }
@@ -90,7 +96,7 @@ struct StoreLimits: Sendable {
         guard configuration.memoryBudget >= 0, configuration.maximumResidentBody >= 0 else {
             throw StoreError(
                 code: .invalidConfiguration,
-                message: "A memory tier of '\(configuration.memoryBudget)' octets is not possible; "
+                message: "A memory tier of '\(configuration.memoryBudget)' bytes is not possible; "
                     + "give 'memoryBudget' and 'maximumResidentBody' 0 or more."
             )
         }

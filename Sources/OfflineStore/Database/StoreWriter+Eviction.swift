@@ -19,23 +19,24 @@ struct EvictionVictim {
 
 /// Eviction: what is stored gives way to what comes, and the folder stays within its budget.
 extension StoreWriter {
-    /// Octets that one transaction evicts at most.
-    static let evictionOctets: Int64 = 16 << 20
+    /// Bytes that one transaction evicts at most.
+    static let evictionBytes: Int64 = 16 << 20
 
-    /// What the folder takes, in octets.
+    /// What the folder takes, in bytes.
     struct Usage {
         var live: Int64
         var free: Int64
         var log: Int64
         /// Bodies that are no longer stored but still being read; a part of what is live.
         var held: Int64
-        /// What counts against the budget: the log counts at its largest, and free pages not at all, because they are used
-        /// before the file grows.
+        /// What counts against the budget: the log counts at its largest, and free pages not at
+        /// all, because they are used before the file grows.
         var total: Int64
         /// The total, without what others do not make room for.
         ///
-        /// Bodies that are held by their readers are nothing that eviction could reach. Up to a quarter of the budget, stored entries go in
-        /// their place; beyond that they stay, and new ones have to wait. So slow readers of large bodies that are replaced again and again
+        /// Bodies that are held by their readers are nothing that eviction could reach. Up to a
+        /// quarter of the budget, stored entries go in their place; beyond that they stay, and new
+        /// ones have to wait. So slow readers of large bodies that are replaced again and again
         /// cannot empty a store, and the budget holds.
         var reachable: Int64
     }
@@ -46,7 +47,7 @@ extension StoreWriter {
         let free = try connection.integer("PRAGMA freelist_count") ?? 0
         let log = (try? FileStatus(path: path + "-wal"))?.size ?? 0
         let live = (pages - free) * StoreLimits.pageSize
-        let held = database.leases.heldOctets
+        let held = database.leases.heldBytes
         let total = live + max(log, limits.log) + StoreLimits.fixedFiles
         memory.usageEstimate = total
         return Usage(
@@ -61,15 +62,17 @@ extension StoreWriter {
 
     // MARK: Before a transaction
 
-    /// Evicts until what some operations bring fits the budget, so that the budget holds at every moment.
+    /// Evicts until what some operations bring fits the budget, so that the budget holds at every
+    /// moment.
     ///
-    /// - Returns: the operations there is room for; the others have failed. Those that bring nothing (an invalidation, say) always go on.
+    /// - Returns: the operations there is room for; the others have failed. Those that bring
+    ///   nothing (an invalidation, say) always go on.
     func makeRoom(for batch: [WriteJob], _ connection: Connection) -> [WriteJob] {
         let bytes = batch.reduce(0) { $0 + $1.bytes }
-        guard bytes > 0, let shortage = makeRoom(for: Self.octetsOnDisk(bytes), connection) else { return batch }
+        guard bytes > 0, let shortage = makeRoom(for: Self.bytesOnDisk(bytes), connection) else { return batch }
         var room = shortage.room
         return batch.filter { job in
-            let incoming = Self.octetsOnDisk(job.bytes)
+            let incoming = Self.bytesOnDisk(job.bytes)
             guard job.bytes > 0, incoming > room else {
                 room -= incoming
                 return true
@@ -79,8 +82,8 @@ extension StoreWriter {
         }
     }
 
-    /// What octets come to with the pages around them, about.
-    private static func octetsOnDisk(_ bytes: Int) -> Int64 { Int64(bytes) * 9 / 8 }
+    /// What bytes come to with the pages around them, about.
+    private static func bytesOnDisk(_ bytes: Int) -> Int64 { Int64(bytes) * 9 / 8 }
 
     /// - Returns: `nil` when there is room, else how much there is, and why not more.
     private func makeRoom(for incoming: Int64, _ connection: Connection) -> (room: Int64, error: StoreError)? {
@@ -113,7 +116,7 @@ extension StoreWriter {
             code: .busy,
             message:
                 "Nothing more is stored in '\(path)' now: another process reads it in a transaction that does not end, "
-                + "which keeps the log of \(usage.log) octets from being used anew. End that reader, then try again."
+                + "which keeps the log of \(usage.log) bytes from being used anew. End that reader, then try again."
         )
     }
 
@@ -121,7 +124,7 @@ extension StoreWriter {
         StoreError(
             code: .busy,
             message:
-                "Nothing more is stored in '\(path)' now: \(usage.held) octets of its budget of \(database.limits.budget) "
+                "Nothing more is stored in '\(path)' now: \(usage.held) bytes of its budget of \(database.limits.budget) "
                 + "are bodies that were replaced or removed and are still being read. Try again later, or raise 'budget'."
         )
     }
@@ -131,18 +134,21 @@ extension StoreWriter {
             code: .full,
             message:
                 "Nothing more is stored in '\(path)': what is pinned, or being read or written now, takes its whole "
-                + "budget of \(database.limits.budget) octets. Unpin some entries, or raise 'budget'."
+                + "budget of \(database.limits.budget) bytes. Unpin some entries, or raise 'budget'."
         )
     }
 
-    /// Whether a reader that does not end keeps the log from being used anew, so that it grows with every write.
+    /// Whether a reader that does not end keeps the log from being used anew, so that it grows with
+    /// every write.
     ///
-    /// Evicting would not help, it writes to the log itself; what is stored stays, and what passes is declined until the reader ends.
+    /// Evicting would not help, it writes to the log itself; what is stored stays, and what passes
+    /// is declined until the reader ends.
     func isLogHeld(_ usage: Usage, _ connection: Connection) throws -> Bool {
         var isHeld = usage.log > database.limits.log
         let wasHeld = logIsHeld.load(ordering: .relaxed)
         if isHeld {
-            // The first time those who are just reading are waited for; from then on it is known that one does not end.
+            // The first time those who are just reading are waited for; from then on it is known
+            // that one does not end.
             try checkpoint(connection, truncating: true, isPatient: !wasHeld)
             isHeld = try self.usage(connection).log > database.limits.log
         }
@@ -165,8 +171,9 @@ extension StoreWriter {
         defer { database.recency.endTaking() }
         do {
             count = try evict(connection) {
-                let excess = min(excess, Self.evictionOctets)
-                // As long as a body is read its room is not to be had; but rather its entry goes than nothing.
+                let excess = min(excess, Self.evictionBytes)
+                // As long as a body is read its room is not to be had; but rather its entry goes
+                // than nothing.
                 var line = try firstInLine(worth: excess, areLeased: false, connection)
                 if line.victims.isEmpty, line.used.isEmpty {
                     line = try firstInLine(worth: excess, areLeased: true, connection)
@@ -199,7 +206,7 @@ extension StoreWriter {
             try transaction(connection) {
                 chosen = try victims()
                 for victim in chosen { try context.remove(victim.place) }
-                try context.writeTagOctets()
+                try context.writeTagBytes()
             }
         } catch {
             context.rolledBack()
@@ -207,24 +214,26 @@ extension StoreWriter {
         }
         context.committed()
         if !chosen.isEmpty {
-            let octets = chosen.reduce(0) { $0 + $1.size }
-            events.evicted(chosen.count, octets)
+            let bytes = chosen.reduce(0) { $0 + $1.size }
+            events.evicted(chosen.count, bytes)
             logger.debug(
                 "evicted",
-                metadata: ["store.path": "\(path)", "store.entries": "\(chosen.count)", "store.bytes": "\(octets)"]
+                metadata: ["store.path": "\(path)", "store.entries": "\(chosen.count)", "store.bytes": "\(bytes)"]
             )
         }
         return chosen.count
     }
 
-    /// How many rows go with an entry, each on a page of its own at worst: all of them go to the log.
+    /// How many rows go with an entry, each on a page of its own at worst: all of them go to the
+    /// log.
     func rowsRemoved(with victim: EvictionVictim, _ connection: Connection) throws -> Int {
         guard database.usesTags.load(ordering: .acquiring) else { return 1 }
         let tags = try connection.integer("SELECT count(*) FROM entry_tag WHERE entry_id = ?1", victim.place.id)
         return 1 + Int(tags ?? 0)
     }
 
-    /// Those who stand first in line on the disk: the ones that go, and the ones that were used since and go to its end.
+    /// Those who stand first in line on the disk: the ones that go, and the ones that were used
+    /// since and go to its end.
     private struct Line {
         var victims: [EvictionVictim] = []
         var used: [(id: Int64, recency: Int64)] = []
@@ -238,7 +247,7 @@ extension StoreWriter {
         )
         """
 
-    /// As many as come to some octets or as one transaction takes.
+    /// As many as come to some bytes or as one transaction takes.
     private func firstInLine(worth excess: Int64, areLeased: Bool, _ connection: Connection) throws -> Line {
         var line = Line()
         var freed: Int64 = 0
@@ -248,7 +257,8 @@ extension StoreWriter {
             let statement = try connection.prepare("SELECT \(EvictionVictim.columns) FROM entry \(condition)")
             defer { statement.reset() }
             if let horizon { statement.bind(1, horizon) }
-            // Without a limit in the statement: it is stepped as far as needed, past what cannot go.
+            // Without a limit in the statement: it is stepped as far as needed, past what cannot
+            // go.
             while freed < excess, rows < database.limits.batch, try statement.step() {
                 let victim = EvictionVictim(statement)
                 if database.leases.isLeased(victim.place.bodyID) != areLeased { continue }
@@ -269,7 +279,8 @@ extension StoreWriter {
         case .leastRecentlyUsed:
             try take("INDEXED BY entry_by_recency WHERE is_pinned = 0 ORDER BY recency", byRecency: true)
         case .keepingOfflineCopies:
-            // What was stored while the clock was ahead would be last in this order, and is of no use.
+            // What was stored while the clock was ahead would be last in this order, and is of no
+            // use.
             if let horizon = database.horizon(at: Timestamp(milliseconds: database.latestInstant)) {
                 try take(Self.storedAhead, byRecency: false, horizon: horizon)
             }

@@ -2,8 +2,8 @@ import GRDBSQLite
 import Logging
 import Synchronization
 
-/// A full disk: what is stored gives way to what comes, in the order that the budget has, so that the
-/// store goes on with the room that it has.
+/// A full disk: what is stored gives way to what comes, in the order that the budget has, so that
+/// the store goes on with the room that it has.
 extension StoreWriter {
     /// So much of what is stored goes for one transaction at most: a quarter.
     private static let share: Int64 = 4
@@ -21,11 +21,11 @@ extension StoreWriter {
         }
     }
 
-    /// Makes room for a transaction that the disk did not take: first in the log, by copying what is in
-    /// it, then by evicting.
+    /// Makes room for a transaction that the disk did not take: first in the log, by copying what
+    /// is in it, then by evicting.
     ///
-    /// Nothing is evicted where so much would have to go that more is lost than won, nor again after it
-    /// was in vain, until the disk takes something.
+    /// Nothing is evicted where so much would have to go that more is lost than won, nor again
+    /// after it was in vain, until the disk takes something.
     ///
     /// - Parameter attempts: how often room was made for it before.
     /// - Returns: whether the transaction is worth another try.
@@ -75,8 +75,8 @@ extension StoreWriter {
 
     /// Removes entries until so many bytes of the file are free to be used again.
     ///
-    /// Each step writes to a log that is empty, on the room that it has; where that is not enough, the
-    /// step is smaller.
+    /// Each step writes to a log that is empty, on the room that it has; where that is not enough,
+    /// the step is smaller.
     private func evictOnFullDisk(_ bytes: Int64, _ connection: Connection) throws {
         let target = try freeBytes(connection) + bytes
         var divisor: Int64 = 1

@@ -2,7 +2,8 @@ import GRDBSQLite
 import Logging
 import Synchronization
 
-/// Water marks, quotas, sweeping, giving pages back, checkpoints: each in bounded steps between transactions.
+/// Water marks, quotas, sweeping, giving pages back, checkpoints: each in bounded steps between
+/// transactions.
 extension StoreWriter {
     /// Chunks in one step of the sweep: 4 MiB.
     private static let sweepCount: Int64 = 64
@@ -13,7 +14,8 @@ extension StoreWriter {
     func keepHouse(_ connection: Connection) -> Bool {
         if memory.wantsDamageMarks { markDamage(connection) }
         do {
-            // Marking writes to the log, which does not shrink while it is held; what is pending is in force all the same.
+            // Marking writes to the log, which does not shrink while it is held; what is pending is
+            // in force all the same.
             if memory.wantsTagSweep, !logIsHeld.load(ordering: .relaxed) { try sweepTags(connection) }
             if memory.wantsEntrySweep, !logIsHeld.load(ordering: .relaxed) { try sweepEntries(connection) }
             try noteWhetherSwept(connection)
@@ -38,7 +40,8 @@ extension StoreWriter {
                 if usage.log > database.limits.checkpoint { memory.wantsCheckpoint = true }
             }
             if hasQuotaWork { try enforceQuotas(connection) }
-            // Free pages are kept for what comes next, unless they are many or the file is too long.
+            // Free pages are kept for what comes next, unless they are many or the file is too
+            // long.
             let isTooLong = usage.total + usage.free > database.limits.budget && usage.free > 0
             noteWhetherDiskIsShort(usage)
             // On a disk that is short of room others would take what the next ones need.
@@ -112,7 +115,7 @@ extension StoreWriter {
         do {
             try transaction(connection) {
                 isDone = try context.sweepTags(atMost: Int64(database.limits.batch))
-                try context.writeTagOctets()
+                try context.writeTagBytes()
             }
         } catch {
             context.rolledBack()
@@ -185,9 +188,11 @@ extension StoreWriter {
         }
     }
 
-    /// Copies the log into the database; truncating, it leaves no log at all where no reader holds it.
+    /// Copies the log into the database; truncating, it leaves no log at all where no reader holds
+    /// it.
     ///
-    /// A truncated log keeps a little of its room on the disk, but for the last time. On a disk that is short of room it keeps all.
+    /// A truncated log keeps a little of its room on the disk, but for the last time. On a disk
+    /// that is short of room it keeps all.
     ///
     /// - Parameters:
     ///   - isPatient: waits a moment for readers that are just reading.

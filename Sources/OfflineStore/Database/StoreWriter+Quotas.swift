@@ -1,11 +1,13 @@
 import HTTPCacheSemantics
 import Logging
 
-/// Quotas: after the transaction in which a tag came to more than its quota, the least recently used of its carriers go.
+/// Quotas: after the transaction in which a tag came to more than its quota, the least recently
+/// used of its carriers go.
 ///
-/// No index has a tag's carriers in the order of their use, and one would cost every read that is noted. So all carriers are looked at,
-/// some in each step, and those who stand first in line are kept in mind; then they go, some in each step. A round makes room for a
-/// tenth of the quota, so that each entry that goes has cost a look at about ten.
+/// No index has a tag's carriers in the order of their use, and one would cost every read that is
+/// noted. So all carriers are looked at, some in each step, and those who stand first in line are
+/// kept in mind; then they go, some in each step. A round makes room for a tenth of the quota, so
+/// that each entry that goes has cost a look at about ten.
 extension StoreWriter {
     /// Tags or carriers that one step looks at.
     private static let examinedCount: Int64 = 1024
@@ -16,18 +18,18 @@ extension StoreWriter {
     func enforceQuotas(_ connection: Connection) throws {
         if let examined = memory.quotas.examined { try examineTags(after: examined, connection) }
         guard let tag = memory.quotas.round?.tag ?? memory.quotas.tags.first else { return }
-        guard let limit = database.limits.quotas.limit(ofTag: tag.octets),
-            let (id, octets) = try row(of: tag, connection)
+        guard let limit = database.limits.quotas.limit(ofTag: tag.bytes),
+            let (id, bytes) = try row(of: tag, connection)
         else {
             memory.quotas.remove(tag)
             return
         }
         let target = limit.bytes / 10 * 9
         guard var round = memory.quotas.round, round.tagID == id else {
-            if octets <= limit.bytes {
+            if bytes <= limit.bytes {
                 memory.quotas.remove(tag)
             } else {
-                let candidates = EvictionCandidates(octets: octets - target)
+                let candidates = EvictionCandidates(bytes: bytes - target)
                 memory.quotas.round = QuotaWork.Round(tag: tag, tagID: id, candidates: candidates)
             }
             return
@@ -37,11 +39,11 @@ extension StoreWriter {
             memory.quotas.round = round
             return
         }
-        if octets > target { try evict(&round, excess: octets - target, connection) }
-        if octets <= target || round.victims?.isEmpty ?? true {
+        if bytes > target { try evict(&round, excess: bytes - target, connection) }
+        if bytes <= target || round.victims?.isEmpty ?? true {
             memory.quotas.round = nil
             // Nobody could go: all are pinned. It is tried again when there are more.
-            if octets <= target || round.evicted == 0 { memory.quotas.remove(tag) }
+            if bytes <= target || round.evicted == 0 { memory.quotas.remove(tag) }
         } else {
             memory.quotas.round = round
         }
@@ -59,15 +61,15 @@ extension StoreWriter {
         while try statement.step() {
             count += 1
             memory.quotas.examined = statement.integer(0)
-            let octets = statement.octets(2)
-            if let limit = database.limits.quotas.limit(ofTag: octets), statement.integer(3) > limit.bytes {
-                memory.quotas.add(TagName(octets: octets, hash: statement.integer(1)))
+            let bytes = statement.bytes(2)
+            if let limit = database.limits.quotas.limit(ofTag: bytes), statement.integer(3) > limit.bytes {
+                memory.quotas.add(TagName(bytes: bytes, hash: statement.integer(1)))
             }
         }
         if count < Self.examinedCount { memory.quotas.examined = nil }
     }
 
-    private func row(of tag: TagName, _ connection: Connection) throws -> (id: Int64, octets: Int64)? {
+    private func row(of tag: TagName, _ connection: Connection) throws -> (id: Int64, bytes: Int64)? {
         let context = WriteContext(connection: connection, state: database, memory: memory)
         guard let id = try context.tagID(tag) else { return nil }
         return (id, try connection.integer("SELECT octets FROM tag WHERE id = ?1", id) ?? 0)
@@ -105,27 +107,31 @@ extension StoreWriter {
         }
         guard count < Self.examinedCount else { return }
         round.victims = round.candidates.take()
-        // So that what is used between here and their removal shows, and what is used until the next round.
+        // So that what is used between here and their removal shows, and what is used until the
+        // next round.
         database.recency.beginPeriod()
     }
 
-    /// Puts what was used since the last round behind everything that was not: how often and when it was used last is not noted.
+    /// Puts what was used since the last round behind everything that was not: how often and when
+    /// it was used last is not noted.
     private static let inUse: Int64 = 1 << 61
 
-    /// The number of an entry's last use, which may not be on the disk yet, and whether it may have been used since.
+    /// The number of an entry's last use, which may not be on the disk yet, and whether it may have
+    /// been used since.
     private func lastUse(of id: Int64, onDisk recency: Int64) -> (number: Int64, isInUse: Bool) {
         guard let use = database.recency.lastUse(of: id), use.number > recency else { return (recency, false) }
         return (use.number, use.isInPeriod)
     }
 
-    /// Removes the next ones, but for those that were used, pinned or replaced since they were looked at.
+    /// Removes the next ones, but for those that were used, pinned or replaced since they were
+    /// looked at.
     private func evict(_ round: inout QuotaWork.Round, excess: Int64, _ connection: Connection) throws {
         var victims = round.victims ?? []
         round.evicted += try evict(connection) {
             var chosen: [EvictionVictim] = []
             var freed: Int64 = 0
             var rows = 0
-            while freed < min(excess, Self.evictionOctets), rows < database.limits.batch,
+            while freed < min(excess, Self.evictionBytes), rows < database.limits.batch,
                 let candidate = victims.popLast()
             {
                 let statement = try connection.prepare(

@@ -8,10 +8,12 @@ extension StoreWriter {
     /// Bytes that the database's file becomes longer by at a time.
     private static let growth = 8 * StoreLimits.pageSize
 
-    /// Bytes of the log that stay on the disk when it is emptied: as many as removing some entries takes.
+    /// Bytes of the log that stay on the disk when it is emptied: as many as removing some entries
+    /// takes.
     private var keptLog: Int64 { min(database.limits.checkpoint, 512 << 10) }
 
-    /// Takes the room that the pages of a transaction need in the database's file, before its commit.
+    /// Takes the room that the pages of a transaction need in the database's file, before its
+    /// commit.
     ///
     /// - Throws: ``SQLiteFailure`` with `SQLITE_FULL`.
     func reserveFile(_ connection: Connection) throws {
@@ -36,8 +38,8 @@ extension StoreWriter {
 
     /// Takes room for the log.
     ///
-    /// What is added holds zeros, which SQLite reads as the end of the log. A hint: without it a full
-    /// disk is only full sooner.
+    /// What is added holds zeros, which SQLite reads as the end of the log. A hint: without it a
+    /// full disk is only full sooner.
     ///
     /// - Parameter length: bytes; what is kept of an empty log unless told otherwise.
     func reserveLog(_ connection: Connection, _ length: Int64? = nil) {

@@ -12,7 +12,7 @@ extension StoreWriter {
         do {
             try transaction(connection) {
                 step = try context.sweepEntries(atMost: database.limits.batch)
-                try context.writeTagOctets()
+                try context.writeTagBytes()
             }
         } catch {
             context.rolledBack()
@@ -31,13 +31,15 @@ extension StoreWriter {
         }
         let isPending = try connection.integer("SELECT \(PendingInvalidation.hasSome(database))") != 0
         if isPending { return }
-        // Only when nobody reads an older snapshot, with rows that are not marked yet; else the next time. Whoever sets it does so on this queue.
+        // Only when nobody reads an older snapshot, with rows that are not marked yet; else the
+        // next time. Whoever sets it does so on this queue.
         readers.withoutKeptSnapshots { areGone in
             if areGone { database.mayHavePending.store(false, ordering: .releasing) }
         }
     }
 
-    /// Removes some of what counts as gone already, bodies included; `false` when a step of the sweep found nothing of it.
+    /// Removes some of what counts as gone already, bodies included; `false` when a step of the
+    /// sweep found nothing of it.
     func removePending(_ connection: Connection) throws -> Bool {
         guard memory.wantsEntrySweep else { return false }
         let context = WriteContext(connection: connection, state: database, memory: memory)

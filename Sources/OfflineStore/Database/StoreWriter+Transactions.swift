@@ -2,7 +2,8 @@ import GRDBSQLite
 
 /// One transaction at a time, and what is counted of it.
 extension StoreWriter {
-    /// Begins, runs, commits; rolls back when anything fails, so that the connection is always left without a transaction.
+    /// Begins, runs, commits; rolls back when anything fails, so that the connection is always left
+    /// without a transaction.
     func transaction(_ connection: Connection, isDurable: Bool = false, _ body: () throws -> Void) throws {
         if isDurable { try connection.run("PRAGMA synchronous = FULL") }
         defer {

@@ -6,19 +6,21 @@ import Synchronization
 
 /// The one writing connection.
 ///
-/// Operations that wait are taken together into one transaction, and their callers go on after its commit. While one transaction is
-/// written the next ones gather, and those who wrote together are given a moment to come together again; so many writers cost few
-/// commits, and a single one waits for nobody.
-/// Between transactions the writer does the store's housekeeping, one bounded step at a time: eviction, sweeping, giving pages back, and
-/// every checkpoint (SQLite before 3.51.3 can corrupt a file when two connections checkpoint and write together).
+/// Operations that wait are taken together into one transaction, and their callers go on after its
+/// commit. While one transaction is written the next ones gather, and those who wrote together are
+/// given a moment to come together again; so many writers cost few commits, and a single one waits
+/// for nobody. Between transactions the writer does the store's housekeeping, one bounded step at a
+/// time: eviction, sweeping, giving pages back, and every checkpoint (SQLite before 3.51.3 can
+/// corrupt a file when two connections checkpoint and write together).
 final class StoreWriter: Sendable {
     /// What the writer tells the store.
     struct Events: Sendable {
-        /// An invalidation was committed: to be noted in the sidecar and published before its caller goes on.
+        /// An invalidation was committed: to be noted in the sidecar and published before its
+        /// caller goes on.
         var invalidated: @Sendable (Int64) throws -> Void
         /// This writer's database is damaged.
         var damaged: @Sendable (StoreWriter, any Error) -> Void
-        /// So many entries, of so many octets, were evicted.
+        /// So many entries, of so many bytes, were evicted.
         var evicted: @Sendable (Int, Int64) -> Void
     }
 
@@ -41,7 +43,8 @@ final class StoreWriter: Sendable {
     let hasTrouble = Atomic(false)
     /// Bytes that eviction makes room for on a full disk.
     let roomByEviction = Atomic<Int64>(0)
-    /// Kept here, after the connection, so that a store that is dropped without being closed lets go of its folder last.
+    /// Kept here, after the connection, so that a store that is dropped without being closed lets
+    /// go of its folder last.
     private let lock: FolderLock?
 
     init(
@@ -75,7 +78,7 @@ final class StoreWriter: Sendable {
     /// Runs an operation in a transaction and returns after its commit.
     ///
     /// - Parameters:
-    ///   - bytes: octets that the operation carries.
+    ///   - bytes: bytes that the operation carries.
     ///   - entries: that it stores.
     ///   - isDurable: the commit is synced to the disk.
     ///   - mayRunHere: on the calling thread, if the writer has nothing else to do.
@@ -105,7 +108,7 @@ final class StoreWriter: Sendable {
         }
     }
 
-    /// Octets that are written on a caller's thread at most.
+    /// Bytes that are written on a caller's thread at most.
     private static let inlineLimit = 256 * 1024
 
     /// The way of a writer that is alone: two changes of threads cost more than the transaction.
@@ -130,10 +133,11 @@ final class StoreWriter: Sendable {
         let value = Mutex<Swift.Result<Result, any Error>?>(nil)
     }
 
-    /// Octets that wait.
-    var pendingBytes: Int { waiting.octets }
+    /// Bytes that wait.
+    var pendingBytes: Int { waiting.bytes }
 
-    /// Returns when there is room in the queue; explicit calls come through here before they encode anything.
+    /// Returns when there is room in the queue; explicit calls come through here before they encode
+    /// anything.
     func admit() async { await waiting.admit() }
 
     /// Has bodies that no entry names removed, soon.
@@ -146,14 +150,16 @@ final class StoreWriter: Sendable {
         await waiting.settle { schedule() }
     }
 
-    /// Refuses everything from now on; what waits already is still done, unless the reason is damage.
+    /// Refuses everything from now on; what waits already is still done, unless the reason is
+    /// damage.
     func refuse(_ reason: StoreError) { waiting.refuse(reason) }
 
     func schedule() {
         thread.async { self.drain() }
     }
 
-    /// Runs something while no operation runs, and refuses every one that has not run yet if it comes to an end.
+    /// Runs something while no operation runs, and refuses every one that has not run yet if it
+    /// comes to an end.
     func refuseAfter(_ reason: StoreError, _ body: () throws -> Void) throws {
         try access.withLock { _ in
             try body()
@@ -236,7 +242,7 @@ final class StoreWriter: Sendable {
                     completions.append(try job.run(context))
                     isWithinJob = false
                 }
-                try context.writeTagOctets()
+                try context.writeTagBytes()
             }
         } catch {
             context.rolledBack()
@@ -260,10 +266,11 @@ final class StoreWriter: Sendable {
         }
         context.committed()
         if hasTrouble.load(ordering: .relaxed) { noteSuccess(bytes: batch.reduce(0) { $0 + $1.bytes }) }
-        // Before the publication: what is still seen of others then comes after this in the queue, so no invalidation here is about it unless it
-        // has a fence.
+        // Before the publication: what is still seen of others then comes after this in the queue,
+        // so no invalidation here is about it unless it has a fence.
         for job in batch { job.shown?.end() }
-        // An invalidation that is in the database but not in the sidecar has not been promised; the rest of the batch has.
+        // An invalidation that is in the database but not in the sidecar has not been promised; the
+        // rest of the batch has.
         var sidecarFailure: StoreError?
         if let invalidation = context.invalidation {
             do { try events.invalidated(invalidation) } catch { sidecarFailure = StoreError(error, path: path) }

@@ -3,12 +3,13 @@ import Synchronization
 
 /// An entry with its whole body, as the rows they become.
 ///
-/// Made outside the writer's transaction, which has nothing left to do but to write them. It has an identity because many stand in line, and handing on
-/// one reference takes less than a count for each of its parts.
+/// Made outside the writer's transaction, which has nothing left to do but to write them. It has an
+/// identity because many stand in line, and handing on one reference takes less than a count for
+/// each of its parts.
 final class WholeEntry: Sendable {
     let draft: EntryDraft
     let chunks: ChunkRows
-    /// Octets that it brings to its transaction.
+    /// Bytes that it brings to its transaction.
     let bytes: Int
 
     /// Whether memory keeps all of it: then readers need not wait for the commit.
@@ -16,8 +17,8 @@ final class WholeEntry: Sendable {
 
     /// - Parameters:
     ///   - body: one that a transaction takes as a whole.
-    ///   - residentLimit: octets of a body that memory keeps.
-    init(_ draft: EntryDraft, body: ChunkRows.Octets, residentLimit: Int) {
+    ///   - residentLimit: bytes of a body that memory keeps.
+    init(_ draft: EntryDraft, body: ChunkRows.Bytes, residentLimit: Int) {
         self.draft = draft
         isResident = body.count <= residentLimit
         chunks = ChunkRows(bodyID: draft.id, from: 0, body)
@@ -33,7 +34,8 @@ extension WriteContext {
 }
 
 extension StoreCore {
-    /// Stores an entry, visible to readers of the process from now on if memory keeps its like; else from its commit on.
+    /// Stores an entry, visible to readers of the process from now on if memory keeps its like;
+    /// else from its commit on.
     func write(_ entry: WholeEntry, to database: StoreDatabase) async throws {
         let resident = entry.isResident ? entry.draft.resident : nil
         let shown = resident.map {
@@ -48,12 +50,15 @@ extension StoreCore {
         try await write(to: database, bytes: entry.bytes, mayRunHere: true, shown: shown) { try $0.insert(entry) }
     }
 
-    /// Stores entries, as many in one transaction as it takes; while one is written, the entries of the next are made.
+    /// Stores entries, as many in one transaction as it takes; while one is written, the entries of
+    /// the next are made.
     ///
     /// - Parameters:
     ///   - items: each under a key of its own.
-    ///   - entry: makes an entry; `nil` where the body is too large for a transaction with others, and was stored by itself.
-    ///   - whenStored: called for each after its commit, but for those that were stored by themselves.
+    ///   - entry: makes an entry; `nil` where the body is too large for a transaction with others,
+    ///     and was stored by itself.
+    ///   - whenStored: called for each after its commit, but for those that were stored by
+    ///     themselves.
     func write<Item: Sendable>(
         _ items: some Sequence<Item>,
         to database: StoreDatabase,
@@ -64,7 +69,8 @@ extension StoreCore {
         let limits = database.state.limits
         try await withThrowingTaskGroup(of: Void.self) { group in
             var some = EntryBatch()
-            // The writer begins with few, and need not wait until a whole transaction of them is made.
+            // The writer begins with few, and need not wait until a whole transaction of them is
+            // made.
             var most = Self.entriesAtFirst
             for item in items {
                 guard let entry = try await entry(item) else { continue }
@@ -83,7 +89,8 @@ extension StoreCore {
         }
     }
 
-    /// Entries in a call's first transaction at most. Each of the others is made while the one before it is written, which takes longer.
+    /// Entries in a call's first transaction at most. Each of the others is made while the one
+    /// before it is written, which takes longer.
     private static let entriesAtFirst = 1024
 
     private func write(
@@ -106,7 +113,7 @@ private struct EntryBatch: Sendable {
 
     func takes(_ entry: WholeEntry, atMost most: Int, _ limits: StoreLimits) -> Bool {
         entries.isEmpty
-            || entries.count < min(most, limits.entriesTogether) && bytes + entry.bytes <= limits.octetsTogether
+            || entries.count < min(most, limits.entriesTogether) && bytes + entry.bytes <= limits.bytesTogether
     }
 
     mutating func append(_ entry: WholeEntry) {

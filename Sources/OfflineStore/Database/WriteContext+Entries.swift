@@ -2,7 +2,8 @@ import HTTPCacheSemantics
 
 /// Entries: stored in place of what they replace, removed with their bodies.
 extension WriteContext {
-    /// Makes an entry visible whose body is written, in place of the one with the same key and variant.
+    /// Makes an entry visible whose body is written, in place of the one with the same key and
+    /// variant.
     func insert(_ draft: EntryDraft) throws {
         try reserve(draft.id)
         let replaced = try replace(draft)
@@ -102,8 +103,8 @@ extension WriteContext {
 
     /// Removes what a draft takes the place of, and variants beyond the limit for one key.
     ///
-    /// - Returns: whether what it takes the place of was pinned: then it is too; whether the key has other variants; and how many were removed
-    ///   that had its place.
+    /// - Returns: whether what it takes the place of was pinned: then it is too; whether the key
+    ///   has other variants; and how many were removed that had its place.
     func replace(_ draft: EntryDraft, except id: Int64? = nil) throws -> (
         wasPinned: Bool, hasOthers: Bool, count: Int
     ) {
@@ -122,11 +123,11 @@ extension WriteContext {
         statement.bind(1, draft.keyHash)
         statement.bind(2, draft.kind.rawValue)
         while try statement.step() {
-            guard statement.integer(0) != id, statement.withOctets(3, { $0.elementsEqual(draft.key) }) else { continue }
+            guard statement.integer(0) != id, statement.withBytes(3, { $0.elementsEqual(draft.key) }) else { continue }
             if !isThere(draft.kind, sequence: statement.integer(7), pending: statement.integer(8)) {
                 // Gone for everybody; it neither hands on its pin nor counts.
                 replaced.append(EntryPlace(statement))
-            } else if statement.withOctets(4, { $0.elementsEqual(draft.variant) }) {
+            } else if statement.withBytes(4, { $0.elementsEqual(draft.variant) }) {
                 replaced.append(EntryPlace(statement))
                 wasPinned = wasPinned || statement.flag(5)
                 count += 1

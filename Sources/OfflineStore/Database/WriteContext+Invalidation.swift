@@ -10,7 +10,8 @@ extension WriteContext {
         case tag = 3
         /// No fill is checked against it; it has a number so that the sidecar knows of it.
         case object = 4
-        /// The hash is its origin's: fills of the whole origin are checked against it, because the prefix may be gone by then.
+        /// The hash is its origin's: fills of the whole origin are checked against it, because the
+        /// prefix may be gone by then.
         case prefix = 5
     }
 
@@ -21,7 +22,8 @@ extension WriteContext {
         var scope: InvalidationScope
     }
 
-    /// Whether an invalidation after `fence` was about this key, this target, this origin, or one of some tags.
+    /// Whether an invalidation after `fence` was about this key, this target, this origin, or one
+    /// of some tags.
     ///
     /// When the log no longer reaches back to the fence, the answer is that there was one.
     ///
@@ -60,7 +62,8 @@ extension WriteContext {
 
     /// Takes the next number of the sequence and applies an invalidation of responses.
     ///
-    /// - Throws: ``StoreError`` with `busy` when too many removals of prefixes are unfinished: to be tried again once the sweep has come on.
+    /// - Throws: ``StoreError`` with `busy` when too many removals of prefixes are unfinished: to
+    ///   be tried again once the sweep has come on.
     func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) throws -> Invalidation
     {
         if case .prefix(let prefix) = scope { return try invalidate(prefix, effect, at: now) }
@@ -110,7 +113,8 @@ extension WriteContext {
         let last = try sequence().last
         try connection.run("UPDATE store SET sequence = max(sequence, ?1) WHERE id = 1", known)
         let number = try nextInvalidation(.all, hash: 0, at: now)
-        // The numbers between are those of the invalidations that were lost: fills from before them are refused.
+        // The numbers between are those of the invalidations that were lost: fills from before them
+        // are refused.
         try connection.run(
             "UPDATE store SET response_floor = ?1, object_floor = ?1, log_floor = max(log_floor, ?2) WHERE id = 1",
             number,
@@ -147,7 +151,7 @@ extension WriteContext {
         statement.bind(1, hash)
         var places: [EntryPlace] = []
         while try statement.step() {
-            if matches(statement.octets(3)) { places.append(EntryPlace(statement)) }
+            if matches(statement.bytes(3)) { places.append(EntryPlace(statement)) }
         }
         return places
     }

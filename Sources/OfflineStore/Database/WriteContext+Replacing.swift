@@ -44,10 +44,10 @@ extension WriteContext {
         let response = original.response(next, body, at: now, residentLimit: state.limits.residentBody)
         try insert(draft(original, next, body, tags: tags, response))
         try insert(body.chunks)
-        let told = tags.filter { !QuotaTable.isInternal($0.octets) }
+        let told = tags.filter { !QuotaTable.isInternal($0.bytes) }
         return Replaced(
             response: ReplacedResponse(former: former, stored: response),
-            tags: told.map { String(decoding: $0.octets, as: UTF8.self) }
+            tags: told.map { String(decoding: $0.bytes, as: UTF8.self) }
         )
     }
 

@@ -68,11 +68,11 @@ extension WriteContext {
         guard let revision = revising(original.response) else { return revised }
         let draft = try draft(original, revision)
         if draft.key != original.key.bytes || draft.variant != original.variant || changesHead(original, revision) {
-            let tags = draft.tags.filter { !QuotaTable.isInternal($0.octets) }
+            let tags = draft.tags.filter { !QuotaTable.isInternal($0.bytes) }
             revised.move = Revised.Move(
                 from: original.key,
                 to: revision.key,
-                tags: tags.map { String(decoding: $0.octets, as: UTF8.self) }
+                tags: tags.map { String(decoding: $0.bytes, as: UTF8.self) }
             )
             if try isSuperseded(original, draft) {
                 revised.summary.superseded = 1
@@ -120,15 +120,15 @@ extension WriteContext {
             bodyID: place.bodyID,
             bodyLength: place.bodyLength
         )
-        guard let key = CacheKey(bytes: statement.octets(5)),
-            let head = StoredHeadCodec.decode(statement.octets(13), binding: binding)
+        guard let key = CacheKey(bytes: statement.bytes(5)),
+            let head = StoredHeadCodec.decode(statement.bytes(13), binding: binding)
         else { return .unreadable(place) }
         return .whole(
             Original(
                 place: place,
                 keyHash: keyHash,
                 key: key,
-                variant: statement.octets(6),
+                variant: statement.bytes(6),
                 head: head,
                 invalidation: InvalidationCause.greatest(
                     InvalidationCause(isMarked: statement.flag(8), column: statement.integer(16)),
@@ -156,7 +156,7 @@ extension WriteContext {
             kind: .response,
             keyHash: keyHash,
             key: revision.key.bytes,
-            variant: VariantKey.octets(of: head),
+            variant: VariantKey.bytes(of: head),
             targetHash: state.hash(target.canonicalBytes, .target),
             invalidation: original.invalidation,
             isUsableStale: revision.isUsableStale ?? original.isUsableStale,
@@ -181,9 +181,9 @@ extension WriteContext {
         let tags = try self.tags(of: id)
         guard from.originBytes != target.originBytes else { return tags }
         return tags.map { tag in
-            guard QuotaTable.isInternal(tag.octets) else { return tag }
-            let octets = QuotaTable.originTag(target)
-            return TagName(octets: octets, hash: state.hash(octets, .tag))
+            guard QuotaTable.isInternal(tag.bytes) else { return tag }
+            let bytes = QuotaTable.originTag(target)
+            return TagName(bytes: bytes, hash: state.hash(bytes, .tag))
         }
     }
 
@@ -201,8 +201,8 @@ extension WriteContext {
         statement.bind(2, draft.id)
         var newer: Int64?
         while newer == nil, try statement.step() {
-            guard statement.withOctets(3, { $0.elementsEqual(draft.key) }),
-                statement.withOctets(4, { $0.elementsEqual(draft.variant) }),
+            guard statement.withBytes(3, { $0.elementsEqual(draft.key) }),
+                statement.withBytes(4, { $0.elementsEqual(draft.variant) }),
                 isThere(.response, sequence: statement.integer(6), pending: statement.integer(8)), !statement.flag(7)
             else { continue }
             let place = EntryPlace(statement)
@@ -212,7 +212,7 @@ extension WriteContext {
                 bodyID: place.bodyID,
                 bodyLength: place.bodyLength
             )
-            guard let head = StoredHeadCodec.decode(statement.octets(5), binding: binding) else { continue }
+            guard let head = StoredHeadCodec.decode(statement.bytes(5), binding: binding) else { continue }
             let isNewer = (head.responseTime, place.id) > (original.head.responseTime, original.place.id)
             if isNewer || original.isDamaged { newer = place.id }
         }
@@ -228,8 +228,9 @@ extension WriteContext {
 
     /// Gives a response its new place.
     ///
-    /// It takes the latest number of the sequence, and what was invalidated is marked: an unfinished invalidation of a prefix is about the keys that
-    /// there were, and is not asked about the new one.
+    /// It takes the latest number of the sequence, and what was invalidated is marked: an
+    /// unfinished invalidation of a prefix is about the keys that there were, and is not asked
+    /// about the new one.
     ///
     /// - Returns: how many it took the place of.
     private func move(_ original: Original, _ draft: EntryDraft) throws -> Int {

@@ -1,7 +1,8 @@
 import HTTPCache
 import HTTPCacheSemantics
 
-/// Invalidations of many entries at a time: in force with their commit, applied to the rows by a sweep over all entries.
+/// Invalidations of many entries at a time: in force with their commit, applied to the rows by a
+/// sweep over all entries.
 extension WriteContext {
     /// Invalidates every response.
     ///
@@ -35,8 +36,9 @@ extension WriteContext {
 
     /// Notes an invalidation of all targets with a prefix.
     ///
-    /// Beyond ``PendingInvalidation/limit`` that are unfinished, those that keep what is stored become one of everything, which is nothing to
-    /// compare with. Removals cannot: what was not meant would be lost.
+    /// Beyond ``PendingInvalidation/limit`` that are unfinished, those that keep what is stored
+    /// become one of everything, which is nothing to compare with. Removals cannot: what was not
+    /// meant would be lost.
     func invalidate(_ prefix: TargetPrefix, _ effect: InvalidationEffect, at now: Timestamp) throws -> Invalidation {
         let keepingForOffline = effect != .remove
         try forgetPrefixes(within: prefix, keepingForOffline: keepingForOffline)
@@ -79,7 +81,7 @@ extension WriteContext {
         statement.bind(1, !keepingForOffline)
         var numbers: [Int64] = []
         while try statement.step() {
-            if let other = TargetPrefix(canonicalBytes: statement.octets(1)), prefix.includes(other) {
+            if let other = TargetPrefix(canonicalBytes: statement.bytes(1)), prefix.includes(other) {
                 numbers.append(statement.integer(0))
             }
         }
@@ -98,10 +100,12 @@ extension WriteContext {
     /// Rows looked at in one step.
     private static let scanCount: Int64 = 2048
 
-    /// Applies unfinished removals of everything, and unfinished invalidations of prefixes, to some entries.
+    /// Applies unfinished removals of everything, and unfinished invalidations of prefixes, to some
+    /// entries.
     ///
-    /// One round over the table is for all that are in force at its beginning; those that come meanwhile have another one. Entries that
-    /// come meanwhile have larger numbers than any of them.
+    /// One round over the table is for all that are in force at its beginning; those that come
+    /// meanwhile have another one. Entries that come meanwhile have larger numbers than any of
+    /// them.
     ///
     /// - Parameter count: entries to change at most.
     func sweepEntries(atMost count: Int) throws -> SweepStep {
@@ -122,23 +126,23 @@ extension WriteContext {
         statement.bind(1, memory.entryCursor)
         statement.bind(2, Self.scanCount)
         var seen: Int64 = 0
-        var octets: Int64 = 0
+        var bytes: Int64 = 0
         var marks: [Int64] = []
         var removals: [EntryPlace] = []
-        // Octets too: where content is overwritten, each of them goes to the log.
-        while marks.count + removals.count < count, octets < state.limits.transaction, try statement.step() {
+        // Bytes too: where content is overwritten, each of them goes to the log.
+        while marks.count + removals.count < count, bytes < state.limits.transaction, try statement.step() {
             seen += 1
             memory.entryCursor = statement.integer(0)
             let pending = PendingInvalidation(statement.integer(6))
             let kind = EntryKind(rawValue: statement.integer(3)) ?? .response
             if pending == .removed || statement.integer(4) < removalFloor(kind) {
                 removals.append(EntryPlace(statement))
-                octets += min(statement.integer(2), Int64(StoreLimits.chunkLength))
+                bytes += min(statement.integer(2), Int64(StoreLimits.chunkLength))
             } else if pending.cause != nil, !statement.flag(5) {
                 marks.append(statement.integer(0))
             }
         }
-        let isAtEnd = seen < Self.scanCount && marks.count + removals.count < count && octets < state.limits.transaction
+        let isAtEnd = seen < Self.scanCount && marks.count + removals.count < count && bytes < state.limits.transaction
         statement.reset()
         for id in marks { try mark(id, .unspecified) }
         for place in removals { try remove(place) }
@@ -160,7 +164,8 @@ extension WriteContext {
         try connection.integer("SELECT 1 FROM store WHERE id = 1 AND response_removed + object_removed > 0") != nil
     }
 
-    /// Whether there may be rows that count as gone already: what to remove first when room is needed.
+    /// Whether there may be rows that count as gone already: what to remove first when room is
+    /// needed.
     func hasPendingRemovals() throws -> Bool {
         try hasPendingRemovalOfAll()
             || connection.integer("SELECT 1 FROM prefix_invalidation WHERE is_removal = 1 LIMIT 1") != nil

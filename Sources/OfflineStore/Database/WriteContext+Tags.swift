@@ -16,7 +16,7 @@ extension WriteContext {
         for tag in tags {
             let id = try tagID(tag) ?? insertTag(tag)
             try connection.run("INSERT OR IGNORE INTO entry_tag (entry_id, tag_id) VALUES (?1, ?2)", entryID, id)
-            tagOctets.add(size, to: id)
+            tagBytes.add(size, to: id)
         }
     }
 
@@ -34,7 +34,7 @@ extension WriteContext {
         }
         if present.isEmpty { return }
         let before = try self.size(of: entryID)
-        for (id, _) in present { tagOctets.add(size - before, to: id) }
+        for (id, _) in present { tagBytes.add(size - before, to: id) }
     }
 
     /// Removes an entry's tags, and those of them that nobody else carries.
@@ -47,11 +47,11 @@ extension WriteContext {
         try connection.run("DELETE FROM entry_tag WHERE entry_id = ?1", entryID)
         for id in ids {
             if try connection.integer("SELECT 1 FROM entry_tag WHERE tag_id = ?1 LIMIT 1", id) != nil {
-                tagOctets.add(-size, to: id)
+                tagBytes.add(-size, to: id)
                 continue
             }
             try connection.run("DELETE FROM tag WHERE id = ?1", id)
-            tagOctets.forget(id)
+            tagBytes.forget(id)
             // Nobody is left to whom it applies, and the number may be given to another tag.
             try connection.run("DELETE FROM tag_invalidation WHERE tag_id = ?1", id)
             try connection.run("DELETE FROM unsafe_tag_invalidation WHERE tag_id = ?1", id)
@@ -75,20 +75,21 @@ extension WriteContext {
         statement.bind(1, entryID)
         var rows: [(id: Int64, tag: TagName)] = []
         while try statement.step() {
-            rows.append((statement.integer(2), TagName(octets: statement.octets(1), hash: statement.integer(0))))
+            rows.append((statement.integer(2), TagName(bytes: statement.bytes(1), hash: statement.integer(0))))
         }
         return rows
     }
 
-    /// Writes what the transaction changed about the octets under each tag: the last thing before its commit.
+    /// Writes what the transaction changed about the bytes under each tag: the last thing before
+    /// its commit.
     ///
     /// Tags that come to more than their quota are noted for the housekeeping after the commit.
-    func writeTagOctets() throws {
-        if tagOctets.isEmpty { return }
+    func writeTagBytes() throws {
+        if tagBytes.isEmpty { return }
         let quotas = state.limits.quotas
-        for (id, octets) in tagOctets.take() {
-            guard octets > 0, !quotas.isEmpty else {
-                try connection.run("UPDATE tag SET octets = octets + ?2 WHERE id = ?1", id, octets)
+        for (id, bytes) in tagBytes.take() {
+            guard bytes > 0, !quotas.isEmpty else {
+                try connection.run("UPDATE tag SET octets = octets + ?2 WHERE id = ?1", id, bytes)
                 continue
             }
             let statement = try connection.prepare(
@@ -96,17 +97,18 @@ extension WriteContext {
             )
             defer { statement.reset() }
             statement.bind(1, id)
-            statement.bind(2, octets)
+            statement.bind(2, bytes)
             while try statement.step() {
-                let tag = TagName(octets: statement.octets(2), hash: statement.integer(1))
-                if let limit = quotas.limit(ofTag: tag.octets), statement.integer(0) > limit.bytes {
+                let tag = TagName(bytes: statement.bytes(2), hash: statement.integer(1))
+                if let limit = quotas.limit(ofTag: tag.bytes), statement.integer(0) > limit.bytes {
                     noteBeyondQuota(tag)
                 }
             }
         }
     }
 
-    /// Notes an invalidation of everything with a tag: in force with this commit, applied to the rows by the sweep.
+    /// Notes an invalidation of everything with a tag: in force with this commit, applied to the
+    /// rows by the sweep.
     func invalidate(_ tag: TagName, number: Int64, _ effect: InvalidationEffect) throws {
         // Nobody carries it.
         guard let id = try tagID(tag) else { return }
@@ -191,7 +193,7 @@ extension WriteContext {
         defer { statement.reset() }
         statement.bind(1, tag.hash)
         while try statement.step() {
-            if statement.withOctets(1, { $0.elementsEqual(tag.octets) }) { return statement.integer(0) }
+            if statement.withBytes(1, { $0.elementsEqual(tag.bytes) }) { return statement.integer(0) }
         }
         return nil
     }
@@ -200,7 +202,7 @@ extension WriteContext {
         let statement = try connection.prepare("INSERT INTO tag (name_hash, name) VALUES (?1, ?2) RETURNING id")
         defer { statement.reset() }
         statement.bind(1, tag.hash)
-        statement.bind(2, tag.octets)
+        statement.bind(2, tag.bytes)
         guard try statement.step() else { throw Self.missingRow }
         return statement.integer(0)
     }

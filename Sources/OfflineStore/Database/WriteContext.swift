@@ -20,8 +20,8 @@ final class WriteContext {
     private var objectRemoved: Int64?
     private(set) var claims: [Int64] = []
     private var pardons: [Int64] = []
-    /// What changes about the octets under each tag.
-    var tagOctets = TagOctets()
+    /// What changes about the bytes under each tag.
+    var tagBytes = TagBytes()
     private var tagsBeyondQuota: [TagName] = []
     private var addsGarbage = false
     private var removesContent = false
@@ -87,10 +87,12 @@ final class WriteContext {
         if let object { objectRemoved = object }
     }
 
-    /// Responses with a smaller sequence number count as invalidated, as of this point of the transaction.
+    /// Responses with a smaller sequence number count as invalidated, as of this point of the
+    /// transaction.
     var currentFloor: Int64 { responseFloor ?? state.responseFloor.load(ordering: .acquiring) }
 
-    /// Entries of a kind with a smaller sequence number count as not there, as of this point of the transaction.
+    /// Entries of a kind with a smaller sequence number count as not there, as of this point of the
+    /// transaction.
     func removalFloor(_ kind: EntryKind) -> Int64 {
         switch kind {
         case .response: responseRemoved ?? state.removalFloor(.response)
@@ -100,15 +102,15 @@ final class WriteContext {
 
     // MARK: Bodies
 
-    /// Writes octets of a body as chunks.
+    /// Writes bytes of a body as chunks.
     func insert(_ chunks: ChunkRows) throws {
         if chunks.count == 0 { return }
         let statement = try connection.prepare("INSERT INTO chunk (id, checksum, data) VALUES (?1, ?2, ?3)")
-        try chunks.octets.withUnsafeBytes { octets in
+        try chunks.bytes.withUnsafeBytes { bytes in
             for index in 0..<chunks.count {
                 statement.bind(1, chunks.firstID + Int64(index))
                 statement.bind(2, Int64(bitPattern: chunks.checksum(index)))
-                try statement.run(binding: ChunkRows.chunk(octets, index), at: 3)
+                try statement.run(binding: ChunkRows.chunk(bytes, index), at: 3)
             }
         }
     }
@@ -124,7 +126,8 @@ final class WriteContext {
         pardons.append(bodyID)
     }
 
-    /// Removes a body that no entry names: at once when it is small and nobody reads it, else through the sweep.
+    /// Removes a body that no entry names: at once when it is small and nobody reads it, else
+    /// through the sweep.
     func discardBody(_ bodyID: Int64, length: Int64) throws {
         removesContent = true
         if length == 0 { return }
@@ -157,11 +160,11 @@ final class WriteContext {
         state.mayHavePending.store(true, ordering: .releasing)
         invalidatesEntries = true
     }
-    /// Notes that octets of a row are gone, which the log may still hold.
+    /// Notes that bytes of a row are gone, which the log may still hold.
     func noteRemovedContent() { removesContent = true }
     func noteBeyondQuota(_ tag: TagName) { tagsBeyondQuota.append(tag) }
 
-    /// Somebody reads a body that was to be removed: its octets cannot be had until the reader ends.
+    /// Somebody reads a body that was to be removed: its bytes cannot be had until the reader ends.
     func noteHeld(_ bodyID: Int64) throws {
         guard state.leases.isUnmeasured(bodyID) else { return }
         let (first, last) = (bodyID << 16, bodyID << 16 | 0xffff)
@@ -169,14 +172,14 @@ final class WriteContext {
         let highest = try connection.integer("SELECT max(id) FROM chunk WHERE id BETWEEN ?1 AND ?2", first, last)
         guard let lowest, let highest else { return }
         let end = try connection.integer("SELECT length(data) FROM chunk WHERE id = ?1", highest) ?? 0
-        state.leases.noteHeld(bodyID, octets: (highest - lowest) * Int64(StoreLimits.chunkLength) + end)
+        state.leases.noteHeld(bodyID, bytes: (highest - lowest) * Int64(StoreLimits.chunkLength) + end)
     }
 
     // MARK: The end
 
     /// Makes memory agree with what was committed.
     func committed() {
-        assert(tagOctets.isEmpty, "the octets under tags were not written before the commit: see writeTagOctets()")
+        assert(tagBytes.isEmpty, "the bytes under tags were not written before the commit: see writeTagBytes()")
         for tag in tagsBeyondQuota { memory.quotas.add(tag) }
         if let invalidation { memory.sequence = invalidation }
         memory.reservedID = reservedID

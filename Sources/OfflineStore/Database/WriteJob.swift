@@ -1,12 +1,13 @@
 /// One operation that waits for the writer.
 ///
-/// `run` happens inside a transaction that others share; when one of them fails, it is rolled back and each is run again in a transaction
-/// of its own, so that a failure is only its caller's. What it answers with is called when the transaction has ended: with `nil` after
-/// the commit, else with the failure.
+/// `run` happens inside a transaction that others share; when one of them fails, it is rolled back
+/// and each is run again in a transaction of its own, so that a failure is only its caller's. What
+/// it answers with is called when the transaction has ended: with `nil` after the commit, else with
+/// the failure.
 struct WriteJob {
     typealias Completion = @Sendable ((any Error)?) -> Void
 
-    /// Octets it carries: what waiting costs in memory.
+    /// Bytes it carries: what waiting costs in memory.
     var bytes: Int
     /// Entries it stores, where they are more than one.
     var entries: Int

@@ -1,18 +1,20 @@
 import Dispatch
 import Synchronization
 
-/// The operations that wait for the writer, in their order, and the callers that wait for room among them.
+/// The operations that wait for the writer, in their order, and the callers that wait for room
+/// among them.
 ///
-/// It is taken by one at a time: the writer's thread, or a caller who finds nothing in it. Whoever puts the first operation into an idle queue is told to
-/// have it taken.
+/// It is taken by one at a time: the writer's thread, or a caller who finds nothing in it. Whoever
+/// puts the first operation into an idle queue is told to have it taken.
 final class WriteQueue: Sendable {
     private struct State {
         var pending: [WriteJob] = []
-        var octets = 0
+        var bytes = 0
         /// Somebody works on it, or is about to.
         var isTaken = false
         var wantsSweep = false
-        /// Operations in the last transaction: several writers are better served together than the first of them at once.
+        /// Operations in the last transaction: several writers are better served together than the
+        /// first of them at once.
         var lastCount = 0
         /// So many are waited for just now.
         var awaitedCount: Int?
@@ -38,8 +40,8 @@ final class WriteQueue: Sendable {
     /// Whether nothing waits.
     var isEmpty: Bool { state.withLock { $0.pending.isEmpty } }
 
-    /// Octets that wait.
-    var octets: Int { state.withLock { $0.octets } }
+    /// Bytes that wait.
+    var bytes: Int { state.withLock { $0.bytes } }
 
     /// Whether nothing is taken any more.
     var isRefusing: Bool { state.withLock { $0.refusal != nil } }
@@ -53,7 +55,7 @@ final class WriteQueue: Sendable {
         let (refusal, isDue, isLastAwaited) = state.withLock { state -> (StoreError?, Bool, Bool) in
             if let refusal = state.refusal { return (refusal, false, false) }
             state.pending.append(job)
-            state.octets += job.bytes
+            state.bytes += job.bytes
             // In the order of the queue, which is the one in which they are stored.
             job.shown?.begin()
             let isLastAwaited = state.awaitedCount.map { state.pending.count >= $0 } ?? false
@@ -65,7 +67,8 @@ final class WriteQueue: Sendable {
         return isDue
     }
 
-    /// Takes a queue in which nothing waits, for an operation that its caller runs; it is the first in the queue from now on.
+    /// Takes a queue in which nothing waits, for an operation that its caller runs; it is the first
+    /// in the queue from now on.
     ///
     /// - Returns: `false` where others wait, or will in a moment.
     func take(for shown: PendingWrite?) -> Bool {
@@ -78,10 +81,10 @@ final class WriteQueue: Sendable {
 
     /// Returns when there is room; explicit calls come through here before they encode anything.
     func admit() async {
-        if state.withLock({ $0.refusal != nil || $0.octets <= limits.pending }) { return }
+        if state.withLock({ $0.refusal != nil || $0.bytes <= limits.pending }) { return }
         await withCheckedContinuation { continuation in
             let isAdmitted = state.withLock { state in
-                if state.refusal != nil || state.octets <= limits.pending { return true }
+                if state.refusal != nil || state.bytes <= limits.pending { return true }
                 state.admissionWaiters.append(continuation)
                 return false
             }
@@ -116,14 +119,15 @@ final class WriteQueue: Sendable {
         }
     }
 
-    /// Refuses everything from now on; what waits already is still done, unless the reason is damage.
+    /// Refuses everything from now on; what waits already is still done, unless the reason is
+    /// damage.
     func refuse(_ reason: StoreError) {
         let jobs = state.withLock { state -> [WriteJob] in
             if state.refusal == nil { state.refusal = reason }
             guard reason.code == .damaged else { return [] }
             defer {
                 state.pending = []
-                state.octets = 0
+                state.bytes = 0
             }
             return state.pending
         }
@@ -137,8 +141,9 @@ final class WriteQueue: Sendable {
 
     /// Waits until as many operations wait as were in the last transaction, or for a moment.
     ///
-    /// Those who go on after a commit come again one after the other. Taking the first of them at once splits them into transactions of one
-    /// or two, and each costs what one of eight does, near enough.
+    /// Those who go on after a commit come again one after the other. Taking the first of them at
+    /// once splits them into transactions of one or two, and each costs what one of eight does,
+    /// near enough.
     func gather() {
         let isComplete = state.withLock { state in
             guard state.refusal == nil, !state.pending.isEmpty, state.pending.count < state.lastCount else {
@@ -163,30 +168,30 @@ final class WriteQueue: Sendable {
     func takeBatch() -> (jobs: [WriteJob], wantsSweep: Bool) {
         state.withLock { state in
             var count = 0
-            var octets = 0
+            var bytes = 0
             var entries = 0
             for job in state.pending {
-                octets += job.bytes
+                bytes += job.bytes
                 entries += job.entries
-                if count > 0, octets > limits.transaction || entries > limits.batch {
-                    octets -= job.bytes
+                if count > 0, bytes > limits.transaction || entries > limits.batch {
+                    bytes -= job.bytes
                     break
                 }
                 count += 1
             }
             let batch = Array(state.pending.prefix(count))
             state.pending.removeFirst(count)
-            state.octets -= octets
+            state.bytes -= bytes
             if count > 0 { state.lastCount = count }
             defer { state.wantsSweep = false }
             return (batch, state.wantsSweep)
         }
     }
 
-    /// Lets some of those who wait go on: few at a time, because each brings octets along.
+    /// Lets some of those who wait go on: few at a time, because each brings bytes along.
     func admitWaiters(all: Bool) {
         let admitted = state.withLock { state -> [CheckedContinuation<Void, Never>] in
-            guard all || state.octets <= limits.pending else { return [] }
+            guard all || state.bytes <= limits.pending else { return [] }
             let admitted = Array(all ? state.admissionWaiters[...] : state.admissionWaiters.prefix(8))
             state.admissionWaiters.removeFirst(admitted.count)
             return admitted

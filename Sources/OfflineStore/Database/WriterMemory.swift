@@ -2,8 +2,8 @@ import HTTPCacheSemantics
 
 /// The writing connection and what the writer remembers between transactions.
 ///
-/// `@unchecked Sendable`: every access happens while `StoreWriter.access` is held (or before the writer is shared, at opening), so
-/// there are never two at a time.
+/// `@unchecked Sendable`: every access happens while `StoreWriter.access` is held (or before the
+/// writer is shared, at opening), so there are never two at a time.
 final class WriterMemory: @unchecked Sendable {
     /// `nil` once the writer is closed.
     var connection: Connection?
@@ -14,7 +14,8 @@ final class WriterMemory: @unchecked Sendable {
     /// Pages written to the log since the last complete checkpoint.
     var pagesSinceCheckpoint: Int64 = 0
     let writeback: LogWriteback
-    /// What the folder may have come to since it was last measured; `nil` when it has to be measured.
+    /// What the folder may have come to since it was last measured; `nil` when it has to be
+    /// measured.
     var usageEstimate: Int64?
     /// Where the sweep goes on.
     var sweepCursor: Int64 = 0

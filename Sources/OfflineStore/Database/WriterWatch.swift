@@ -115,7 +115,8 @@ final class WriterWatch: Sendable {
             if isOther || sighting.sequence != last.sequence { return .invalidated }
             return sighting.version == last.version ? nil : .stored
         } catch {
-            // A database that is being exchanged, a disk that fails for a moment: the next look tells.
+            // A database that is being exchanged, a disk that fails for a moment: the next look
+            // tells.
             state.probe = nil
             logger.debug(
                 "the writer's changes cannot be seen",

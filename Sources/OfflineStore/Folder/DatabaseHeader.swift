@@ -9,9 +9,10 @@ import HoldfastMigrations
     import Darwin
 #endif
 
-/// What the first hundred octets of a file say, read without SQLite.
+/// What the first hundred bytes of a file say, read without SQLite.
 ///
-/// Opening a file through SQLite can change it (a journal rolled back, a write-ahead log begun), so whose it is gets known first.
+/// Opening a file through SQLite can change it (a journal rolled back, a write-ahead log begun), so
+/// whose it is gets known first.
 enum DatabaseHeader: Equatable {
     /// One of ours, of this schema version.
     case ours(version: Int32)
@@ -27,25 +28,27 @@ enum DatabaseHeader: Equatable {
             self = .missing
             return
         }
-        guard status.size >= Self.length, let octets = try Self.read(path) else {
+        guard status.size >= Self.length, let bytes = try Self.read(path) else {
             self = .unreadable
             return
         }
-        guard octets.starts(with: Array("SQLite format 3\0".utf8)) else {
+        guard bytes.starts(with: Array("SQLite format 3\0".utf8)) else {
             self = .unreadable
             return
         }
-        let applicationID = Self.integer(in: octets, at: 68)
-        self = applicationID == Migrations.applicationID ? .ours(version: Self.integer(in: octets, at: 60)) : .foreign
+        let applicationID = Self.integer(in: bytes, at: 68)
+        self = applicationID == Migrations.applicationID ? .ours(version: Self.integer(in: bytes, at: 60)) : .foreign
     }
 
     private static let length: Int64 = 100
 
-    /// Reads through SQLite's own file, without its pager: no lock is taken, and no journal or log is looked at.
+    /// Reads through SQLite's own file, without its pager: no lock is taken, and no journal or log
+    /// is looked at.
     ///
-    /// Not through a descriptor of ours. Closing one lets go of every lock that this process holds on the file (POSIX), those of a
-    /// store that is open here included; another program would then take itself for the last one, and remove the log. SQLite keeps a
-    /// descriptor open for as long as this process holds locks.
+    /// Not through a descriptor of ours. Closing one lets go of every lock that this process holds
+    /// on the file (POSIX), those of a store that is open here included; another program would then
+    /// take itself for the last one, and remove the log. SQLite keeps a descriptor open for as long
+    /// as this process holds locks.
     ///
     /// - Returns: `nil` when it cannot be read.
     private static func read(_ path: String) throws -> [UInt8]? {
@@ -62,9 +65,9 @@ enum DatabaseHeader: Equatable {
         guard sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file,
             let read = file.pointee.pMethods?.pointee.xRead
         else { return nil }
-        var octets = [UInt8](repeating: 0, count: Int(length))
-        switch read(file, &octets, Int32(length), 0) {
-        case SQLITE_OK: return octets
+        var bytes = [UInt8](repeating: 0, count: Int(length))
+        switch read(file, &bytes, Int32(length), 0) {
+        case SQLITE_OK: return bytes
         case SQLITE_IOERR | 2 << 8: return nil  // SQLITE_IOERR_SHORT_READ
         case let code: throw SQLiteFailure(code: code, message: "the header cannot be read")
         }
@@ -72,7 +75,8 @@ enum DatabaseHeader: Equatable {
 
     /// Reads the first page through a connection of its own.
     ///
-    /// - Throws: ``SQLiteFailure`` that tells of the disk, if it was the disk that failed; of damage if it was not.
+    /// - Throws: ``SQLiteFailure`` that tells of the disk, if it was the disk that failed; of
+    ///   damage if it was not.
     static func examineSchema(of path: String) throws {
         var connection: OpaquePointer?
         defer { sqlite3_close(connection) }
@@ -83,7 +87,7 @@ enum DatabaseHeader: Equatable {
         }
     }
 
-    private static func integer(in octets: [UInt8], at offset: Int) -> Int32 {
-        octets[offset..<offset + 4].reduce(0) { $0 << 8 | Int32($1) }
+    private static func integer(in bytes: [UInt8], at offset: Int) -> Int32 {
+        bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int32($1) }
     }
 }

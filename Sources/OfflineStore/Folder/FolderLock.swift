@@ -54,19 +54,20 @@ final class FolderLock: Sendable {
         flock(folder.descriptor, LOCK_UN)
     }
 
-    /// Whether a process has the folder open for writing, as far as its file says: nothing is locked to find out.
+    /// Whether a process has the folder open for writing, as far as its file says: nothing is
+    /// locked to find out.
     static func isHeld(path: String) -> Bool {
         guard let handle = try? FileHandle(path: path, flags: O_RDONLY | O_NOFOLLOW),
-            let octets = try? handle.read(count: 32, at: 0),
-            let word = String(decoding: octets, as: UTF8.self).split(whereSeparator: \.isWhitespace).first,
+            let bytes = try? handle.read(count: 32, at: 0),
+            let word = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace).first,
             let pid = pid_t(word), pid > 0
         else { return false }
         return kill(pid, 0) == 0 || errno == EPERM
     }
 
     private static func holder(in handle: FileHandle) -> String {
-        guard let octets = try? handle.read(count: 256, at: 0), !octets.isEmpty else { return "another process" }
-        let words = String(decoding: octets, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+        guard let bytes = try? handle.read(count: 256, at: 0), !bytes.isEmpty else { return "another process" }
+        let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
         guard let first = words.first, let pid = Int32(first) else { return "another process" }
         if pid == getpid() { return "this process already (pid \(pid))" }
         let name = words.dropFirst().joined(separator: " ")

@@ -6,10 +6,12 @@
     import Darwin
 #endif
 
-/// A kind of file system on which locks or shared memory are known not to hold between all who have a file open.
+/// A kind of file system on which locks or shared memory are known not to hold between all who have
+/// a file open.
 ///
-/// SQLite's write-ahead log needs both, and its one writer is kept the only one by `flock`. On these, whether they work depends on the
-/// server, on mount options, or on who else has the folder mounted.
+/// SQLite's write-ahead log needs both, and its one writer is kept the only one by `flock`. On
+/// these, whether they work depends on the server, on mount options, or on who else has the folder
+/// mounted.
 enum LockBreakingFileSystem: String, Sendable {
     case nfs = "NFS"
     case smb = "SMB"
@@ -62,8 +64,8 @@ enum LockBreakingFileSystem: String, Sendable {
         #if canImport(Darwin)
             var status = statfs()
             guard statfs(path, &status) == 0 else { return nil }
-            let name = withUnsafeBytes(of: status.f_fstypename) { octets in
-                String(decoding: octets.prefix { $0 != 0 }, as: UTF8.self)
+            let name = withUnsafeBytes(of: status.f_fstypename) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
             return LockBreakingFileSystem(darwinName: name)
         #else
@@ -74,12 +76,13 @@ enum LockBreakingFileSystem: String, Sendable {
     #if !canImport(Darwin)
         /// What `statfs` says in `f_type`; `nil` when it cannot be asked.
         ///
-        /// Swift's modules of the C library leave `sys/statfs.h` out, and `statvfs` does not tell the type.
+        /// Swift's modules of the C library leave `sys/statfs.h` out, and `statvfs` does not tell
+        /// the type.
         static func linuxType(of path: String) -> UInt32? {
             guard let symbol = dlsym(nil, "statfs") else { return nil }
             typealias Function = @convention(c) (UnsafePointer<CChar>, UnsafeMutableRawPointer) -> CInt
             let function = unsafeBitCast(symbol, to: Function.self)
-            // `struct statfs` has 120 octets on 64-bit machines; its first word is the type.
+            // `struct statfs` has 120 bytes on 64-bit machines; its first word is the type.
             return withUnsafeTemporaryAllocation(byteCount: 512, alignment: 16) { status in
                 guard let start = status.baseAddress, path.withCString({ function($0, start) }) == 0 else { return nil }
                 return UInt32(truncatingIfNeeded: start.load(as: UInt.self))

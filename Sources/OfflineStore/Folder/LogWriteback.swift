@@ -11,10 +11,11 @@ import Synchronization
 
 /// Has the system write the log to the disk while it is added to.
 ///
-/// A checkpoint syncs the log first, and whoever writes waits for it: for 32 MiB, or for what is left of them. This is a hint and nothing relies on it; what is
-/// durable, and when, is a matter of syncing alone. Linux has a call for it; elsewhere nothing happens.
+/// A checkpoint syncs the log first, and whoever writes waits for it: for 32 MiB, or for what is
+/// left of them. This is a hint and nothing relies on it; what is durable, and when, is a matter of
+/// syncing alone. Linux has a call for it; elsewhere nothing happens.
 final class LogWriteback: Sendable {
-    /// Octets from one hint to the next.
+    /// Bytes from one hint to the next.
     private static let step: Int64 = 1 << 20
 
     private let path: String
@@ -28,9 +29,9 @@ final class LogWriteback: Sendable {
     init(path: String) { self.path = path }
 
     /// Notes that so much was added to the log.
-    func note(_ octets: Int64) {
+    func note(_ bytes: Int64) {
         #if os(Linux)
-            guard pending.add(octets, ordering: .relaxed).newValue >= Self.step, Self.begin != nil,
+            guard pending.add(bytes, ordering: .relaxed).newValue >= Self.step, Self.begin != nil,
                 !isBusy.exchange(true, ordering: .acquiring)
             else { return }
             pending.store(0, ordering: .relaxed)
@@ -50,10 +51,12 @@ final class LogWriteback: Sendable {
             }
         }
 
-        /// `SYNC_FILE_RANGE_WRITE`: begins to write what is not being written yet, and waits for none of it.
+        /// `SYNC_FILE_RANGE_WRITE`: begins to write what is not being written yet, and waits for
+        /// none of it.
         private static let write: UInt32 = 2
 
-        /// `sync_file_range`, which the C libraries declare for GNU's own sources alone; Swift's modules leave it out.
+        /// `sync_file_range`, which the C libraries declare for GNU's own sources alone; Swift's
+        /// modules leave it out.
         private static let begin: (@convention(c) (CInt, Int64, Int64, UInt32) -> CInt)? = {
             typealias Function = @convention(c) (CInt, Int64, Int64, UInt32) -> CInt
             return dlsym(nil, "sync_file_range").map { unsafeBitCast($0, to: Function.self) }

@@ -10,10 +10,12 @@ import Synchronization
 
 /// The number of the last invalidation, kept beside the database and synced.
 ///
-/// SQLite drops the tail of a write-ahead log whose bits flipped without a word. If invalidations were in that tail, the
-/// database opens with a smaller number than the one here, and the store knows that it must trust nothing it holds.
+/// SQLite drops the tail of a write-ahead log whose bits flipped without a word. If invalidations
+/// were in that tail, the database opens with a smaller number than the one here, and the store
+/// knows that it must trust nothing it holds.
 ///
-/// Two slots, 4 KiB apart, written in turn and each with a checksum: a torn write leaves the other one whole.
+/// Two slots, 4 KiB apart, written in turn and each with a checksum: a torn write leaves the other
+/// one whole.
 final class SequenceSidecar: Sendable {
     private static let magic: UInt64 = 0x3153_5146_5348_4C44
     private static let slotLength = 24
@@ -48,7 +50,8 @@ final class SequenceSidecar: Sendable {
         }
     }
 
-    /// The number on disk, read without changing anything; `nil` when there is no file, or neither slot is whole.
+    /// The number on disk, read without changing anything; `nil` when there is no file, or neither
+    /// slot is whole.
     static func read(path: String) throws -> Int64? {
         guard try FileStatus(path: path) != nil else { return nil }
         let handle = try FileHandle(path: path, flags: O_RDONLY | O_NOFOLLOW)
@@ -66,17 +69,17 @@ final class SequenceSidecar: Sendable {
     }
 
     private static func encode(_ number: Int64) -> [UInt8] {
-        var writer = OctetWriter(reservingCapacity: slotLength)
+        var writer = ByteWriter(reservingCapacity: slotLength)
         writer.write(magic)
         writer.write(number)
-        writer.write(XXHash64.hash(writer.octets))
-        return writer.octets
+        writer.write(XXHash64.hash(writer.bytes))
+        return writer.bytes
     }
 
-    private static func decode(_ octets: [UInt8]) -> Int64? {
-        octets.withUnsafeBytes { octets in
-            guard octets.count == slotLength, let content = HeadBinding.verified(octets, seed: 0) else { return nil }
-            var reader = OctetReader(content)
+    private static func decode(_ bytes: [UInt8]) -> Int64? {
+        bytes.withUnsafeBytes { bytes in
+            guard bytes.count == slotLength, let content = HeadBinding.verified(bytes, seed: 0) else { return nil }
+            var reader = ByteReader(content)
             guard reader.read(UInt64.self) == magic, let number = reader.read(Int64.self), number >= 0 else {
                 return nil
             }

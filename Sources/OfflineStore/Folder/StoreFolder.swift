@@ -6,7 +6,8 @@
     import Darwin
 #endif
 
-/// A store's folder and the names in it: numbered databases, `CURRENT` naming the live one, `lock`, `sequence`.
+/// A store's folder and the names in it: numbered databases, `CURRENT` naming the live one, `lock`,
+/// `sequence`.
 ///
 /// A live file is never renamed or removed. `CURRENT` alone is replaced, in one step.
 struct StoreFolder: Sendable {
@@ -18,7 +19,8 @@ struct StoreFolder: Sendable {
     var sidecarPath: String { path + "/sequence" }
     private var nextCurrentPath: String { path + "/CURRENT.new" }
 
-    /// Makes a relative path absolute, so that it stays the same folder when the process changes its own.
+    /// Makes a relative path absolute, so that it stays the same folder when the process changes
+    /// its own.
     init(path: String) {
         var path = path
         if !path.hasPrefix("/"), let here = getcwd(nil, 0) {
@@ -35,7 +37,8 @@ struct StoreFolder: Sendable {
         case empty
         /// `CURRENT` names this database.
         case store(number: Int)
-        /// Only files of ours but no `CURRENT`: making the store was cut short, or `CURRENT` was lost.
+        /// Only files of ours but no `CURRENT`: making the store was cut short, or `CURRENT` was
+        /// lost.
         case unnamed(databases: [Int])
         /// Something else; the text says what.
         case other(String)
@@ -47,8 +50,8 @@ struct StoreFolder: Sendable {
         let names = try namesInFolder(path).filter { $0 != "lost+found" }
         if names.isEmpty { return .empty }
         if names.contains("CURRENT") {
-            let octets = try FileHandle(path: currentPath, flags: O_RDONLY | O_NOFOLLOW).read(count: 64, at: 0)
-            var text = String(decoding: octets, as: UTF8.self)
+            let bytes = try FileHandle(path: currentPath, flags: O_RDONLY | O_NOFOLLOW).read(count: 64, at: 0)
+            var text = String(decoding: bytes, as: UTF8.self)
             if text.hasSuffix("\n") { text.removeLast() }
             guard let number = Self.databaseNumber(text) else {
                 return .other("its file 'CURRENT' names no database of a store")
@@ -77,7 +80,7 @@ struct StoreFolder: Sendable {
         try synchronizeFolder(path)
     }
 
-    /// Octets of a database with its log and index.
+    /// Bytes of a database with its log and index.
     func size(ofDatabase number: Int) -> Int64 {
         let path = databasePath(number)
         return ["", "-wal", "-shm", "-journal"].reduce(0) { sum, ending in

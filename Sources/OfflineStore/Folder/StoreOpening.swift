@@ -10,7 +10,8 @@ import Logging
     import Darwin
 #endif
 
-/// From a path to an open store: everything that can be wrong with the path is found out before anything is written.
+/// From a path to an open store: everything that can be wrong with the path is found out before
+/// anything is written.
 enum StoreOpening {
     /// Opens a store for writing; one that is on a file system that is mounted read-only for
     /// reading alone, so that what it holds answers.
@@ -161,7 +162,8 @@ enum StoreOpening {
     private static func check(_ path: String) throws {
         switch try DatabaseHeader(path: path) {
         case .foreign:
-            // SQLite writes the header last: a database of ours that was being made may not have its own yet.
+            // SQLite writes the header last: a database of ours that was being made may not have
+            // its own yet.
             if try FileStatus(path: path + "-journal")?.size ?? 0 > 0 { return }
             throw StoreError(
                 code: .foreignDatabase,
@@ -173,7 +175,8 @@ enum StoreOpening {
         }
     }
 
-    /// A database that nothing names is one that was being made when its process ended, or none of ours.
+    /// A database that nothing names is one that was being made when its process ended, or none of
+    /// ours.
     private static func checkUnnamed(_ path: String, in folder: StoreFolder) throws {
         try check(path)
         guard try DatabaseHeader(path: path) == .unreadable, try FileStatus(path: path)?.size ?? 0 > 0,
@@ -198,7 +201,8 @@ enum StoreOpening {
 
     /// Whether a rollback journal is of a transaction before which the database had no page.
     ///
-    /// Its header: 8 octets that every journal begins with, the number of pages in it, a nonce, and the database's pages before.
+    /// Its header: 8 bytes that every journal begins with, the number of pages in it, a nonce, and
+    /// the database's pages before.
     private static func journalBeginsWithNothing(_ path: String) throws -> Bool {
         guard try FileStatus(path: path) != nil else { return false }
         let header = try FileHandle(path: path, flags: O_RDONLY | O_NOFOLLOW).read(count: 20, at: 0)

@@ -62,7 +62,8 @@ struct SystemFailure: Error, CustomStringConvertible {
         )
     }
 
-    /// Whether a connection's files cannot all be opened: SQLite does not tell why it could not open one, and has closed the others by then.
+    /// Whether a connection's files cannot all be opened: SQLite does not tell why it could not
+    /// open one, and has closed the others by then.
     static var isOutOfDescriptors: Bool {
         var descriptors: [Int32] = []
         defer { for descriptor in descriptors { close(descriptor) } }
@@ -90,12 +91,12 @@ final class FileHandle: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Reads up to `count` octets at `offset`; fewer only at the end of the file.
+    /// Reads up to `count` bytes at `offset`; fewer only at the end of the file.
     func read(count: Int, at offset: Int64) throws -> [UInt8] {
-        var octets = [UInt8](repeating: 0, count: count)
+        var bytes = [UInt8](repeating: 0, count: count)
         var filled = 0
         while filled < count {
-            let step = octets.withUnsafeMutableBytes {
+            let step = bytes.withUnsafeMutableBytes {
                 pread(descriptor, $0.baseAddress.map { $0 + filled }, count - filled, off_t(offset) + off_t(filled))
             }
             if step < 0 {
@@ -105,19 +106,19 @@ final class FileHandle: Sendable {
             if step == 0 { break }
             filled += step
         }
-        octets.removeLast(count - filled)
-        return octets
+        bytes.removeLast(count - filled)
+        return bytes
     }
 
-    /// Writes all octets at `offset`.
-    func write(_ octets: [UInt8], at offset: Int64) throws {
+    /// Writes all bytes at `offset`.
+    func write(_ bytes: [UInt8], at offset: Int64) throws {
         var written = 0
-        while written < octets.count {
-            let step = octets.withUnsafeBytes {
+        while written < bytes.count {
+            let step = bytes.withUnsafeBytes {
                 pwrite(
                     descriptor,
                     $0.baseAddress.map { $0 + written },
-                    octets.count - written,
+                    bytes.count - written,
                     off_t(offset) + off_t(written)
                 )
             }
@@ -170,7 +171,7 @@ struct FileStatus: Equatable {
 
 /// What `statvfs` says about the file system that a path is on.
 struct FileSystemStatus {
-    /// Octets that this process may still write.
+    /// Bytes that this process may still write.
     var free: Int64
     /// Whether it is mounted for reading alone.
     var isReadOnly: Bool
@@ -179,10 +180,10 @@ struct FileSystemStatus {
     init?(path: String) {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return nil }
-        let (octets, isTooMuch) = Int64(clamping: status.f_bavail).multipliedReportingOverflow(
+        let (bytes, isTooMuch) = Int64(clamping: status.f_bavail).multipliedReportingOverflow(
             by: Int64(clamping: status.f_frsize)
         )
-        free = isTooMuch ? .max : octets
+        free = isTooMuch ? .max : bytes
         // `ST_RDONLY`, which not every C library's module has.
         isReadOnly = status.f_flag & 1 != 0
     }

@@ -1,11 +1,13 @@
 import Logging
 import Synchronization
 
-/// Which entries were found to be damaged since opening: known at once here, and soon after in the table, where there is a writer.
+/// Which entries were found to be damaged since opening: known at once here, and soon after in the
+/// table, where there is a writer.
 ///
 /// A number is never given twice, so what was noted once holds for good.
 final class DamageLog: Sendable {
-    /// Entries remembered in memory; of more than these, what the table says counts, and what the next read finds.
+    /// Entries remembered in memory; of more than these, what the table says counts, and what the
+    /// next read finds.
     static let limit = 4096
 
     private struct State {
@@ -43,12 +45,14 @@ final class DamageLog: Sendable {
         state.withLock { $0.unwritten.subtract(entryIDs) }
     }
 
-    /// The recency of damaged entries: below every other's, so that they are the first to go, and are counted without a scan.
+    /// The recency of damaged entries: below every other's, so that they are the first to go, and
+    /// are counted without a scan.
     static let recency: Int64 = -1
 
     /// The damaged entries of a database.
     ///
-    /// Those that are not pinned are together at the beginning of an index; of pinned ones there are few.
+    /// Those that are not pinned are together at the beginning of an index; of pinned ones there
+    /// are few.
     ///
     /// - Parameter unwritten: what the table did not say before the snapshot that is counted in.
     static func count(_ connection: Connection, _ state: DatabaseState, unmarked unwritten: Set<Int64>) throws -> Int {
@@ -77,8 +81,8 @@ final class DamageLog: Sendable {
 extension StoreWriter {
     /// Writes to the table which entries were found to be damaged.
     ///
-    /// Best effort: where it fails (a full disk, say) memory knows it all the same, and it is tried again with the next reason for
-    /// housekeeping.
+    /// Best effort: where it fails (a full disk, say) memory knows it all the same, and it is tried
+    /// again with the next reason for housekeeping.
     func markDamage(_ connection: Connection) {
         memory.wantsDamageMarks = false
         let unwritten = database.damage.unwritten

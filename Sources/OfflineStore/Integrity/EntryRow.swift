@@ -40,13 +40,13 @@ extension EntryRow {
         id = statement.integer(0)
         kind = statement.integer(1)
         keyHash = statement.integer(2)
-        key = statement.octets(3)
-        variant = statement.octets(4)
+        key = statement.bytes(3)
+        variant = statement.bytes(4)
         targetHash = statement.flag(11) ? nil : statement.integer(5)
         sequence = statement.integer(6)
         size = statement.integer(7)
         bodyID = statement.integer(8)
         bodyLength = statement.integer(9)
-        head = statement.octets(10)
+        head = statement.bytes(10)
     }
 }

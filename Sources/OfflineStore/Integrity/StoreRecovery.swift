@@ -1,4 +1,5 @@
-/// What was copied out of a damaged store, and what was not: see ``CacheManager/recover(from:to:)``.
+/// What was copied out of a damaged store, and what was not: see
+/// ``CacheManager/recover(from:to:)``.
 public struct StoreRecovery: Sendable {
     /// An entry of which a part could be read and another could not.
     public struct Loss: Sendable, Hashable {
@@ -22,15 +23,17 @@ public struct StoreRecovery: Sendable {
 
     /// The absolute path of the new store's folder.
     public var folder: String
-    /// The databases that were read, in the order in which they were: the live one first, then the newest.
+    /// The databases that were read, in the order in which they were: the live one first, then the
+    /// newest.
     public var sources: [Source] = []
     /// Responses in the new store.
     public var responses = 0
     /// Objects in the new store.
     public var objects = 0
-    /// Octets of their bodies.
+    /// Bytes of their bodies.
     public var bytes: Int64 = 0
-    /// Entries that are not in the new store although something of them could be read, at most 1,000 of them.
+    /// Entries that are not in the new store although something of them could be read, at most
+    /// 1,000 of them.
     public var losses: [Loss] = []
     /// How many there are in all.
     public var lossCount = 0
@@ -44,12 +47,13 @@ public struct StoreRecovery: Sendable {
     public var unreadablePages = 0
     /// Whether the secret was found under which requests with credentials are told apart.
     ///
-    /// Without it what was stored for them is there and is not found any more. (What was stored for named principals is.)
+    /// Without it what was stored for them is there and is not found any more. (What was stored for
+    /// named principals is.)
     public var hasCredentialSecret = false
     /// Whether it is known which entries were invalidated.
     ///
-    /// If not, all are copied as invalidated: they answer when the origin cannot be reached, and are validated when it can. Entries from databases
-    /// that were set aside always are.
+    /// If not, all are copied as invalidated: they answer when the origin cannot be reached, and
+    /// are validated when it can. Entries from databases that were set aside always are.
     public var hasInvalidations = false
 
     /// Whether nothing was lost.

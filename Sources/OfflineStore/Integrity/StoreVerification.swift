@@ -25,7 +25,8 @@ public struct StoreVerification: Sendable {
 
         /// The file `CURRENT` is missing.
         public static let current = Kind("current")
-        /// The database is missing, is no database, is shorter than it says, or has no row that says what it is.
+        /// The database is missing, is no database, is shorter than it says, or has no row that
+        /// says what it is.
         public static let database = Kind("database")
         /// SQLite's own check found something.
         public static let structure = Kind("structure")
@@ -65,21 +66,23 @@ public struct StoreVerification: Sendable {
     public var isFull: Bool
     /// Whether SQLite's own check of all pages was run.
     ///
-    /// It cannot be divided, and what a writing process stores meanwhile would pile up in the log: a full examination checks a database of more
-    /// than 256 MiB in this way only when no process writes it, and a quick one none of more than 64 MiB. Else rows, indexes and chunks are
+    /// It cannot be divided, and what a writing process stores meanwhile would pile up in the log:
+    /// a full examination checks a database of more than 256 MiB in this way only when no process
+    /// writes it, and a quick one none of more than 64 MiB. Else rows, indexes and chunks are
     /// examined in batches, all of them or some.
     public var isStructureExamined = false
     /// Entries in the table.
     public var entries = 0
     /// Entries of which head, key and places were examined.
     public var examinedEntries = 0
-    /// Octets of bodies whose checksums were verified.
+    /// Bytes of bodies whose checksums were verified.
     public var examinedBytes: Int64 = 0
     /// What was found, as far as the limit goes.
     public var findings: [Finding] = []
     /// How much was found in all.
     public var findingCount = 0
-    /// Databases that were damaged and left under their numbers: nothing that is wrong with the store as it is.
+    /// Databases that were damaged and left under their numbers: nothing that is wrong with the
+    /// store as it is.
     public var setAside: [StoreStatistics.SetAside] = []
 
     /// Whether nothing was found.

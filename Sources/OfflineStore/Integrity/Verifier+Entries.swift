@@ -32,7 +32,8 @@ extension Verifier {
 
     /// Examines the next entries.
     ///
-    /// - Returns: the last one, and that one's row if its body is still to be read; `nil` when there are none.
+    /// - Returns: the last one, and that one's row if its body is still to be read; `nil` when
+    ///   there are none.
     private func examinePage(
         _ connection: Connection,
         _ state: DatabaseState,
@@ -44,20 +45,20 @@ extension Verifier {
             "SELECT \(EntryRow.columns) FROM entry NOT INDEXED WHERE id > ?1 ORDER BY id LIMIT \(Self.pageCount)",
             last
         )
-        var octets: Int64 = 0
+        var bytes: Int64 = 0
         var reached: Int64?
         var large: EntryRow?
         for row in rows {
             reached = row.id
             report.entries += 1
             try examine(row, bounds, connection, state)
-            if row.bodyLength > Self.snapshotOctets {
+            if row.bodyLength > Self.snapshotBytes {
                 large = row
                 break
             }
             try examineChunks(of: row, 0..<row.chunkCount, connection)
-            octets += row.bodyLength + Int64(row.head.count)
-            if octets >= Self.snapshotOctets { break }
+            bytes += row.bodyLength + Int64(row.head.count)
+            if bytes >= Self.snapshotBytes { break }
         }
         guard let reached else { return nil }
         if !report.isStructureExamined { try examineIndexes(connection, after: last, through: reached) }
@@ -106,10 +107,10 @@ extension Verifier {
         defer { statement.reset() }
         statement.bind(1, first)
         var rows: [EntryRow] = []
-        var octets: Int64 = 0
-        while octets < Self.snapshotOctets, try statement.step() {
+        var bytes: Int64 = 0
+        while bytes < Self.snapshotBytes, try statement.step() {
             rows.append(EntryRow(statement))
-            octets += Int64(rows.last?.head.count ?? 0)
+            bytes += Int64(rows.last?.head.count ?? 0)
         }
         return rows
     }
@@ -171,7 +172,7 @@ extension Verifier {
                 find(.key, "the key of entry \(row.id) cannot be read", row)
             }
             if let head = StoredHeadCodec.decode(row.head, binding: row.binding) {
-                if VariantKey.octets(of: head) != row.variant {
+                if VariantKey.bytes(of: head) != row.variant {
                     find(.key, "entry \(row.id) is filed as another variant than it is", row)
                 }
             } else {
@@ -194,7 +195,7 @@ extension Verifier {
             bodyLength: row.bodyLength,
             tags: tags
         )
-        if size != row.size { find(.size, "entry \(row.id) counts as \(row.size) octets and has \(size)", row) }
+        if size != row.size { find(.size, "entry \(row.id) counts as \(row.size) bytes and has \(size)", row) }
     }
 
     private func examineIndexes(_ connection: Connection, after last: Int64, through reached: Int64) throws {
@@ -224,7 +225,7 @@ extension Verifier {
     private func examineChunks(of row: EntryRow, _ indices: Range<Int64>, _ connection: Connection) throws -> Bool {
         for index in indices {
             switch try StoredBody.chunk(connection, bodyID: row.bodyID, index: index, length: row.bodyLength) {
-            case .whole(let octets): report.examinedBytes += Int64(octets.readableBytes)
+            case .whole(let bytes): report.examinedBytes += Int64(bytes.readableBytes)
             case .missing:
                 find(.body, "chunk \(index) of the body of entry \(row.id) is missing", row)
                 return false
@@ -238,7 +239,7 @@ extension Verifier {
 
     /// Reads a large body in several snapshots, as long as its entry is there.
     private func examineLargeBody(_ row: EntryRow, _ connection: Connection) throws {
-        let step = Self.snapshotOctets / Int64(StoreLimits.chunkLength)
+        let step = Self.snapshotBytes / Int64(StoreLimits.chunkLength)
         for first in stride(from: 0, to: row.chunkCount, by: Int64.Stride(step)) {
             let goesOn = try snapshot(connection) {
                 let isThere = try connection.integer(

@@ -36,7 +36,7 @@ extension Verifier {
         }
     }
 
-    /// Every tag is found by its name, once; somebody carries it; its octets are theirs.
+    /// Every tag is found by its name, once; somebody carries it; its bytes are theirs.
     func examineTags(_ connection: Connection, _ state: DatabaseState) throws {
         var last = Int64.min
         while let id = try connection.integer("SELECT id FROM tag WHERE id > ?1 ORDER BY id LIMIT 1", last) {
@@ -46,14 +46,14 @@ extension Verifier {
     }
 
     private func examineTag(_ id: Int64, _ connection: Connection, _ state: DatabaseState) throws {
-        let hasOctets = state.has(DatabaseState.sweepSchemaVersion)
+        let hasBytes = state.has(DatabaseState.sweepSchemaVersion)
         let statement = try connection.prepare(
-            "SELECT name_hash, name, \(hasOctets ? "octets" : "0") FROM tag WHERE id = ?1"
+            "SELECT name_hash, name, \(hasBytes ? "octets" : "0") FROM tag WHERE id = ?1"
         )
         defer { statement.reset() }
         statement.bind(1, id)
         guard try statement.step() else { return }
-        let (hash, name, octets) = (statement.integer(0), statement.octets(1), statement.integer(2))
+        let (hash, name, bytes) = (statement.integer(0), statement.bytes(1), statement.integer(2))
         if state.hash(name, .tag) != hash { find(.tag, "tag \(id) is not found under its name") }
         let same = try connection.prepare(
             "SELECT count(*) FROM tag INDEXED BY tag_by_name WHERE name_hash = ?1 AND name = ?2"
@@ -74,8 +74,8 @@ extension Verifier {
         sums.bind(1, id)
         guard try sums.step() else { return }
         if sums.integer(0) == 0 { find(.tag, "tag \(id) is carried by no entry") }
-        if hasOctets, sums.integer(1) != octets {
-            find(.size, "tag \(id) counts as \(octets) octets and has \(sums.integer(1))")
+        if hasBytes, sums.integer(1) != bytes {
+            find(.size, "tag \(id) counts as \(bytes) bytes and has \(sums.integer(1))")
         }
     }
 }

@@ -4,14 +4,15 @@ import Logging
 
 /// One examination of a store.
 ///
-/// Not sendable: it runs within one call. What it compares it reads in one transaction, a snapshot, of some milliseconds.
+/// Not sendable: it runs within one call. What it compares it reads in one transaction, a snapshot,
+/// of some milliseconds.
 final class Verifier {
     /// Entries that the quick examination looks at.
     static let sampleCount: Int64 = 1024
-    /// Octets of a database up to which SQLite checks all of it in the quick examination.
+    /// Bytes of a database up to which SQLite checks all of it in the quick examination.
     static let quickCheckLimit: Int64 = 64 << 20
-    /// Octets of bodies that one snapshot reads.
-    static let snapshotOctets: Int64 = 4 << 20
+    /// Bytes of bodies that one snapshot reads.
+    static let snapshotBytes: Int64 = 4 << 20
 
     let folder: StoreFolder
     let isFull: Bool

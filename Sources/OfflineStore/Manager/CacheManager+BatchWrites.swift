@@ -1,10 +1,12 @@
 import HTTPCache
 public import HTTPCacheSemantics
 
-/// Many stored at once, as many in one transaction as it takes: faster than each by itself, because they share its cost.
+/// Many stored at once, as many in one transaction as it takes: faster than each by itself, because
+/// they share its cost.
 ///
-/// A transaction is stored as a whole or not at all, and holds up to 8 MiB, or less where the budget is small; values that are larger are stored by themselves. Where
-/// one cannot be stored the call ends, and what came before it may be there. Readers see what is stored with its commit.
+/// A transaction is stored as a whole or not at all, and holds up to 8 MiB, or less where the
+/// budget is small; values that are larger are stored by themselves. Where one cannot be stored the
+/// call ends, and what came before it may be there. Readers see what is stored with its commit.
 extension CacheManager {
     /// Stores some values, each in place of what its key held.
     ///
@@ -16,12 +18,13 @@ extension CacheManager {
     ///
     /// - Parameters:
     ///   - values: keys of 1 to 4,096 bytes of UTF-8 with their values: a dictionary, or a list of
-    ///     pairs where keys differ in their bytes alone. Of a key that is given twice the last value is
-    ///     stored. One that is empty or too long fails the call before anything is stored.
+    ///     pairs where keys differ in their bytes alone. Of a key that is given twice the last
+    ///     value is stored. One that is empty or too long fails the call before anything is stored.
     ///   - expiry: of each, see ``setObject(_:forKey:expiry:coder:)``.
     ///   - coder: the configuration's unless told otherwise. Read with the same.
-    /// - Throws: ``StoreError``: `notEncodable`, `tooLarge`, `invalidKey`, `readOnly`, `closed`, `busy`, `full`, `io`. What was not stored is as it was; each key
-    ///   holds its old value or its new one.
+    /// - Throws: ``StoreError``: `notEncodable`, `tooLarge`, `invalidKey`, `readOnly`, `closed`,
+    ///   `busy`, `full`, `io`. What was not stored is as it was; each key holds its old value or
+    ///   its new one.
     @concurrent
     public func setObjects<Value: Encodable & Sendable>(
         _ values: some Collection<(key: String, value: Value)>,
@@ -32,7 +35,7 @@ extension CacheManager {
         let database = try core.database()
         guard let writer = database.writer else { throw core.readOnlyError }
         let encoding = Encoding(Value.self, coder ?? self.coder)
-        let named = try values.map { (key: $0.key, name: try Self.octets(ofKey: $0.key), value: $0.value) }
+        let named = try values.map { (key: $0.key, name: try Self.bytes(ofKey: $0.key), value: $0.value) }
         let sorted = database.state.inIndexOrder(named, .objectKey) { $0.name }
         // Of a key that is given twice the last one, which the order puts behind the others.
         let ordered = sorted.indices.lazy.filter { $0 + 1 == sorted.count || sorted[$0].name != sorted[$0 + 1].name }
@@ -53,8 +56,8 @@ extension CacheManager {
     /// - Parameters:
     ///   - expiry: of each.
     ///   - tags: of each.
-    /// - Throws: ``StoreError``: `tooLarge` (for the budget, or for a quota), `invalidTag`, `readOnly`, `closed`, `busy`, `full`, `io`. What was not stored is as
-    ///   it was.
+    /// - Throws: ``StoreError``: `tooLarge` (for the budget, or for a quota), `invalidTag`,
+    ///   `readOnly`, `closed`, `busy`, `full`, `io`. What was not stored is as it was.
     @concurrent
     public func setResponses(
         _ responses: [CacheKey: RawResponse],

@@ -3,14 +3,14 @@ public import HTTPCacheSemantics
 
 /// Many at once: what is in memory, and the rest in one transaction.
 ///
-/// Objects of more than 1 MiB, and bodies that are not kept in memory (see ``Configuration/maximumResidentBody``), are read one after the other
-/// behind it.
+/// Objects of more than 1 MiB, and bodies that are not kept in memory (see
+/// ``Configuration/maximumResidentBody``), are read one after the other behind it.
 extension CacheManager {
     /// The live values of some keys, in the order of the keys.
     ///
-    /// `nil` stands for a key that has no value, an expired one, or one that does not decode as this
-    /// type. A key that is empty or too long fails the whole call. The result is no dictionary: keys
-    /// are told apart by their bytes, and Swift's texts are not.
+    /// `nil` stands for a key that has no value, an expired one, or one that does not decode as
+    /// this type. A key that is empty or too long fails the whole call. The result is no
+    /// dictionary: keys are told apart by their bytes, and Swift's texts are not.
     ///
     /// ```swift
     /// let feeds: [Feed?] = try await store.objects(forKeys: names)
@@ -26,15 +26,15 @@ extension CacheManager {
         coder: (any ObjectCoder)? = nil
     ) async throws -> [Value?] {
         let now = now()
-        let objects = try await objects(forKeys: keys.map(Self.octets))
+        let objects = try await objects(forKeys: keys.map(Self.bytes))
         return zip(keys, objects).map { key, object in
             guard let object, !object.isExpired(at: now) else { return nil }
             return decode(type, object, key: key, coder: coder)
         }
     }
 
-    /// The values of some keys whatever their age, with their times, in the order of the keys; `nil`
-    /// for a key that has none.
+    /// The values of some keys whatever their age, with their times, in the order of the keys;
+    /// `nil` for a key that has none.
     ///
     /// - Throws: ``StoreError``: `invalidKey`, `closed`, `damaged`, `io`.
     @concurrent
@@ -44,14 +44,15 @@ extension CacheManager {
         coder: (any ObjectCoder)? = nil
     ) async throws -> [StoredObject<Value>?] {
         let now = now()
-        let objects = try await objects(forKeys: keys.map(Self.octets))
+        let objects = try await objects(forKeys: keys.map(Self.bytes))
         return zip(keys, objects).map { key, object in
             guard let object, let value = decode(type, object, key: key, coder: coder) else { return nil }
             return object.stored(value, at: now)
         }
     }
 
-    /// The live responses of some keys; a key that has none is not in the result. Bodies are in memory, all of them.
+    /// The live responses of some keys; a key that has none is not in the result. Bodies are in
+    /// memory, all of them.
     ///
     /// Of several variants the one received last.
     ///
@@ -74,7 +75,8 @@ extension CacheManager {
         return responses
     }
 
-    /// The responses of some keys whatever their age, with their times; a key that has none is not in the result.
+    /// The responses of some keys whatever their age, with their times; a key that has none is not
+    /// in the result.
     ///
     /// Of several variants a live one, else the one received last.
     ///

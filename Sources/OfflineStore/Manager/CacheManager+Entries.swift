@@ -29,7 +29,8 @@ extension CacheManager {
         }
     }
 
-    /// The entries whose ``StoreEntry/shortID`` begins with some hexadecimal digits, 1,000 at most; none when they are not 1 to 16 such digits.
+    /// The entries whose ``StoreEntry/shortID`` begins with some hexadecimal digits, 1,000 at most;
+    /// none when they are not 1 to 16 such digits.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -57,7 +58,8 @@ extension CacheManager {
         }
     }
 
-    /// An entry's stored response with its whole head; `nil` when it is an object, is gone, or its head is damaged.
+    /// An entry's stored response with its whole head; `nil` when it is an object, is gone, or its
+    /// head is damaged.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -81,7 +83,7 @@ extension CacheManager {
             statement.bind(1, entry.id)
             var tags: [String] = []
             while try statement.step() {
-                statement.withOctets(0) { name in
+                statement.withBytes(0) { name in
                     // The store's own are nobody's business.
                     if !QuotaTable.isInternal(name) { tags.append(String(decoding: name, as: UTF8.self)) }
                 }

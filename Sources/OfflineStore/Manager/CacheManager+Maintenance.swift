@@ -6,13 +6,16 @@ import Synchronization
 extension CacheManager {
     /// Removes what expired.
     ///
-    /// By default it keeps what may still be used when the network is away: stale responses whose fields allow it, and expired objects. What is left to
-    /// remove are stale or invalidated responses that must not be used without the origin. Pinned entries stay. Reading never removes anything; this
-    /// is the only call that goes by expiry.
+    /// By default it keeps what may still be used when the network is away: stale responses whose
+    /// fields allow it, and expired objects. What is left to remove are stale or invalidated
+    /// responses that must not be used without the origin. Pinned entries stay. Reading never
+    /// removes anything; this is the only call that goes by expiry.
     ///
     /// - Parameter includingOfflineUsable: removes everything that expired, offline copies too.
-    /// - Returns: what was removed. Its room has been given back when this returns, but for bodies that are being read.
-    /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`. What was removed until then stays removed.
+    /// - Returns: what was removed. Its room has been given back when this returns, but for bodies
+    ///   that are being read.
+    /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`. What was removed until then
+    ///   stays removed.
     @concurrent
     @discardableResult
     public func removeExpired(includingOfflineUsable: Bool = false) async throws -> RemovalSummary {
@@ -47,7 +50,8 @@ extension CacheManager {
     ///
     /// What is being fetched now is not stored either.
     ///
-    /// It is gone, also after a power failure, when this returns, and its room has been given back, but for bodies that are being read.
+    /// It is gone, also after a power failure, when this returns, and its room has been given back,
+    /// but for bodies that are being read.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
     @concurrent
@@ -68,7 +72,8 @@ extension CacheManager {
 
     /// The condition on one entry; floors are bound because they live in one row elsewhere.
     ///
-    /// - Parameter isClockBehind: also asks for what was stored while the clock was ahead, which the index does not cover.
+    /// - Parameter isClockBehind: also asks for what was stored while the clock was ahead, which
+    ///   the index does not cover.
     static func expiredCondition(isClockBehind: Bool) -> String {
         "is_usable_stale <= ?1 AND is_pinned = 0 AND (expires_at <= ?2 OR is_invalidated = 1 "
             + "OR (kind = 0 AND sequence < ?3) OR (kind = 1 AND sequence < ?4)"
@@ -157,7 +162,7 @@ extension WriteContext {
         var count = 0
         while try statement.step() {
             guard isThere(.response, sequence: statement.integer(1), pending: statement.integer(2)) else { continue }
-            if statement.withOctets(0, { $0.elementsEqual(key.bytes) }) { count += 1 }
+            if statement.withBytes(0, { $0.elementsEqual(key.bytes) }) { count += 1 }
         }
         return count
     }

@@ -6,7 +6,7 @@ import Synchronization
 
 /// Codable objects under keys of the caller's choice, apart from the responses.
 extension CacheManager {
-    /// Octets of a key at most, as UTF-8.
+    /// Bytes of a key at most, as UTF-8.
     public static let maximumKeyLength = 4096
 
     /// Stores a value, in place of what the key held.
@@ -15,14 +15,14 @@ extension CacheManager {
     ///
     /// - Parameters:
     ///   - value: anything the coder encodes.
-    ///   - key: 1 to 4,096 octets of UTF-8, compared octet by octet.
-    ///   - expiry: from when on ``object(_:forKey:coder:)`` no longer returns it; it stays readable through
-    ///     ``storedObject(_:forKey:coder:)`` until it is removed or its room is needed. A value that was
-    ///     stored while the clock was ahead is expired when the clock has been set right, unless it
-    ///     never expires.
+    ///   - key: 1 to 4,096 bytes of UTF-8, compared byte by byte.
+    ///   - expiry: from when on ``object(_:forKey:coder:)`` no longer returns it; it stays readable
+    ///     through ``storedObject(_:forKey:coder:)`` until it is removed or its room is needed. A
+    ///     value that was stored while the clock was ahead is expired when the clock has been set
+    ///     right, unless it never expires.
     ///   - coder: the configuration's unless told otherwise. Read with the same.
-    /// - Throws: ``StoreError``: `notEncodable`, `tooLarge`, `invalidKey`, `readOnly`, `closed`, `busy`, `full`, `io`. What the key held before is still
-    ///   there.
+    /// - Throws: ``StoreError``: `notEncodable`, `tooLarge`, `invalidKey`, `readOnly`, `closed`,
+    ///   `busy`, `full`, `io`. What the key held before is still there.
     @concurrent
     public func setObject<Value: Encodable & Sendable>(
         _ value: Value,
@@ -33,7 +33,7 @@ extension CacheManager {
         let now = now()
         let database = try core.database()
         guard let writer = database.writer else { throw core.readOnlyError }
-        let name = try Self.octets(ofKey: key)
+        let name = try Self.bytes(ofKey: key)
         await writer.admit()
         let encoding = Encoding(Value.self, coder ?? self.coder)
         let entry = try entry(value, key: key, name: name, at: now, expiry, encoding, database.state)
@@ -61,9 +61,9 @@ extension CacheManager {
         _ encoding: Encoding,
         _ state: DatabaseState
     ) throws -> ObjectEntry {
-        let octets: [UInt8]
+        let bytes: [UInt8]
         do {
-            octets = try encoding.coder.encode(value)
+            bytes = try encoding.coder.encode(value)
         } catch {
             throw StoreError(
                 code: .notEncodable,
@@ -73,10 +73,10 @@ extension CacheManager {
                 cause: error
             )
         }
-        guard Int64(octets.count) <= state.limits.maximumObject else {
+        guard Int64(bytes.count) <= state.limits.maximumObject else {
             throw BodyWriter.tooLarge(
                 "The object for the key '\(key)'",
-                length: Int64(octets.count),
+                length: Int64(bytes.count),
                 limits: state.limits
             )
         }
@@ -84,7 +84,7 @@ extension CacheManager {
             key: name,
             keyHash: state.hash(name, .objectKey),
             head: encoding.head,
-            octets: octets,
+            bytes: bytes,
             storedAt: now,
             expiresAt: expiry.instant(storedAt: now)
         )
@@ -94,22 +94,25 @@ extension CacheManager {
     func store(_ entry: ObjectEntry, key: String, _ database: StoreDatabase) async throws {
         let state = database.state
         if let whole = entry.whole(isShown: true, state) { return try await core.write(whole, to: database) }
-        let room = state.limits.room(for: Int64(entry.octets.count))
+        let room = state.limits.room(for: Int64(entry.bytes.count))
         await state.unfinished.reserveInTurn(room)
         let body = BodyWriter(core: core, database: database, reserved: room) { "The object for the key '\(key)'" }
-        try await body.append(ByteBuffer(bytes: entry.octets))
+        try await body.append(ByteBuffer(bytes: entry.bytes))
         _ = try await body.finish(mayRunHere: true) { bodyID, _, _ in
             let draft = entry.draft(id: bodyID, residentLimit: state.limits.residentBody)
             return BodyWriter.Ending(draft: draft, value: bodyID, visibility: .pending) { _ in true }
         }
     }
 
-    /// The live value of a key; `nil` when there is none, or it expired, or it does not decode as this type.
+    /// The live value of a key; `nil` when there is none, or it expired, or it does not decode as
+    /// this type.
     ///
-    /// A value that no longer decodes (the type changed) is reported to the logger and counted in ``statistics()``; its octets stay.
+    /// A value that no longer decodes (the type changed) is reported to the logger and counted in
+    /// ``statistics()``; its bytes stay.
     ///
-    /// Without a `coder`, a value is decoded once for as long as its octets are in memory: calls that ask for the same type get the same
-    /// value, and, where that is a class, the same instance.
+    /// Without a `coder`, a value is decoded once for as long as its bytes are in memory: calls
+    /// that ask for the same type get the same value, and, where that is a class, the same
+    /// instance.
     ///
     /// - Throws: ``StoreError``: `invalidKey`, `closed`, `damaged`, `io`.
     @concurrent
@@ -119,13 +122,14 @@ extension CacheManager {
         coder: (any ObjectCoder)? = nil
     ) async throws -> Value? {
         let now = now()
-        guard let found = try await object(forKey: Self.octets(ofKey: key)), !found.isExpired(at: now) else {
+        guard let found = try await object(forKey: Self.bytes(ofKey: key)), !found.isExpired(at: now) else {
             return nil
         }
         return decode(type, found, key: key, coder: coder)
     }
 
-    /// The value of a key whatever its age, with its times; `nil` when there is none, or it does not decode as this type.
+    /// The value of a key whatever its age, with its times; `nil` when there is none, or it does
+    /// not decode as this type.
     ///
     /// ```swift
     /// if let stored = try await store.storedObject(Feed.self, forKey: "feed") {
@@ -141,25 +145,26 @@ extension CacheManager {
         coder: (any ObjectCoder)? = nil
     ) async throws -> StoredObject<Value>? {
         let now = now()
-        guard let found = try await object(forKey: Self.octets(ofKey: key)),
+        guard let found = try await object(forKey: Self.bytes(ofKey: key)),
             let value = decode(type, found, key: key, coder: coder)
         else { return nil }
         return found.stored(value, at: now)
     }
 
-    /// The octets of a key whatever their age and whatever type they were encoded from.
+    /// The bytes of a key whatever their age and whatever type they were encoded from.
     ///
     /// - Throws: ``StoreError``: `invalidKey`, `closed`, `damaged`, `io`.
     @concurrent
     public func objectData(forKey key: String) async throws -> StoredObject<[UInt8]>? {
         let now = now()
-        guard let found = try await object(forKey: Self.octets(ofKey: key)) else { return nil }
-        return found.stored(found.octets, at: now)
+        guard let found = try await object(forKey: Self.bytes(ofKey: key)) else { return nil }
+        return found.stored(found.bytes, at: now)
     }
 
     /// Removes a key's value.
     ///
-    /// It is gone, also after a power failure, when this returns: a value that was there takes a number of the invalidations with it.
+    /// It is gone, also after a power failure, when this returns: a value that was there takes a
+    /// number of the invalidations with it.
     ///
     /// - Returns: whether there was one.
     /// - Throws: ``StoreError``: `invalidKey`, `readOnly`, `closed`, `full`, `io`.
@@ -167,9 +172,9 @@ extension CacheManager {
     @discardableResult
     public func removeObject(forKey key: String) async throws -> Bool {
         let now = now()
-        let octets = try Self.octets(ofKey: key)
+        let bytes = try Self.bytes(ofKey: key)
         return try await core.write(isDurable: true) { context in
-            let hash = context.state.hash(octets, .objectKey)
+            let hash = context.state.hash(bytes, .objectKey)
             let statement = try context.connection.prepare(
                 "SELECT id, body_id, body_length, key FROM entry WHERE key_hash = ?1 AND kind = 1 AND sequence >= ?2"
             )
@@ -177,11 +182,12 @@ extension CacheManager {
             statement.bind(2, context.removalFloor(.object))
             var places: [EntryPlace] = []
             while try statement.step() {
-                if statement.withOctets(3, { $0.elementsEqual(octets) }) { places.append(EntryPlace(statement)) }
+                if statement.withBytes(3, { $0.elementsEqual(bytes) }) { places.append(EntryPlace(statement)) }
             }
             statement.reset()
             if places.isEmpty { return false }
-            // A number of the sequence: a log that loses its tail must not bring the value back unnoticed.
+            // A number of the sequence: a log that loses its tail must not bring the value back
+            // unnoticed.
             _ = try context.nextInvalidation(.object, hash: hash, at: now)
             for place in places { try context.remove(place) }
             return true
@@ -190,16 +196,16 @@ extension CacheManager {
 
     // MARK: Within
 
-    static func octets(ofKey key: String) throws -> [UInt8] {
-        let octets = Array(key.utf8)
-        guard (1...maximumKeyLength).contains(octets.count) else {
+    static func bytes(ofKey key: String) throws -> [UInt8] {
+        let bytes = Array(key.utf8)
+        guard (1...maximumKeyLength).contains(bytes.count) else {
             throw StoreError(
                 code: .invalidKey,
                 message:
-                    "An object's key has 1 to \(maximumKeyLength) octets; this one has \(octets.count). Choose another one."
+                    "An object's key has 1 to \(maximumKeyLength) bytes; this one has \(bytes.count). Choose another one."
             )
         }
-        return octets
+        return bytes
     }
 
     /// The object of a key: from memory, else from the disk.
@@ -226,10 +232,11 @@ extension CacheManager {
         return objects
     }
 
-    /// The object of a key whose octets are read chunk by chunk.
+    /// The object of a key whose bytes are read chunk by chunk.
     private func large(_ record: EntryRecord, _ key: [UInt8]) async throws -> ResidentObject? {
         var record = record
-        // A value that is replaced between finding it and reading the rest of it is looked for again.
+        // A value that is replaced between finding it and reading the rest of it is looked for
+        // again.
         for _ in 0..<64 {
             switch try await large(record) {
             case .found(let object): return object
@@ -273,7 +280,7 @@ extension CacheManager {
                 expiresAt: record.expiresAt,
                 isDistrusted: record.invalidation != nil,
                 typeName: head.typeName,
-                octets: Array(content.readableBytesView)
+                bytes: Array(content.readableBytesView)
             )
         )
     }
@@ -289,7 +296,7 @@ extension CacheManager {
 
     static let objectQuery = EntryRecord.Query("key_hash = ?1 AND kind = 1")
 
-    /// The value, decoded once for as long as the octets are in memory.
+    /// The value, decoded once for as long as the bytes are in memory.
     func decode<Value: Decodable & Sendable>(
         _ type: Value.Type,
         _ object: ResidentObject,
@@ -299,13 +306,13 @@ extension CacheManager {
         // What a coder that a call names would make of it is that call's own.
         if coder == nil, let value = object.derived.value(type) { return value }
         do {
-            let value = try (coder ?? self.coder).decode(type, from: object.octets)
-            if coder == nil { object.derived.keep(value, octets: MemoryLayout<Value>.size + 2 * object.octets.count) }
+            let value = try (coder ?? self.coder).decode(type, from: object.bytes)
+            if coder == nil { object.derived.keep(value, bytes: MemoryLayout<Value>.size + 2 * object.bytes.count) }
             return value
         } catch {
             core.undecodableObjects.add(1, ordering: .relaxed)
             core.logger.notice(
-                "a stored object does not decode as the type asked for; its octets stay",
+                "a stored object does not decode as the type asked for; its bytes stay",
                 metadata: [
                     "store.key": "\(key)", "store.stored-type": "\(object.typeName)",
                     "store.asked-type": "\(Value.self)",

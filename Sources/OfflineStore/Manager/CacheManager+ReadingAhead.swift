@@ -1,7 +1,8 @@
 package import HTTPCacheSemantics
 
 extension CacheManager {
-    /// Reads the responses of some keys into memory, as far as there is room, in one transaction: for many look-ups that are to follow.
+    /// Reads the responses of some keys into memory, as far as there is room, in one transaction:
+    /// for many look-ups that are to follow.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent

@@ -30,7 +30,7 @@ extension CacheManager {
         let now = now()
         let database = try core.database()
         let limits = database.state.limits
-        let bytes = Int64(body.readableBytes) + stored.head.storedOctets
+        let bytes = Int64(body.readableBytes) + stored.head.storedBytes
         guard bytes <= limits.maximumObject, bytes < limits.transaction else {
             throw StoreError(
                 code: .tooLarge,

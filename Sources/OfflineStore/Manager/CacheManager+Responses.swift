@@ -5,17 +5,18 @@ import NIOCore
 
 /// Raw responses by hand. The engine comes through ``responses`` instead.
 extension CacheManager {
-    /// Stores a response under a key, in place of the one with the same `Vary` and selecting fields.
+    /// Stores a response under a key, in place of the one with the same `Vary` and selecting
+    /// fields.
     ///
     /// It is committed when this returns.
     ///
-    /// The caller's expiry takes the place of what the response's own fields say. Nothing is left out of the fields: what must not be stored, do not
-    /// pass.
+    /// The caller's expiry takes the place of what the response's own fields say. Nothing is left
+    /// out of the fields: what must not be stored, do not pass.
     ///
-    /// - Parameter tags: names under which it can be invalidated together with others, see ``invalidateResponses(tagged:)``: at most 64,
-    ///   of at most 1,024 octets each.
-    /// - Throws: ``StoreError``: `tooLarge` (for the budget, or for a quota), `invalidTag`, `readOnly`, `closed`, `busy`, `full`, `io`. What was
-    ///   stored before is still there.
+    /// - Parameter tags: names under which it can be invalidated together with others, see
+    ///   ``invalidateResponses(tagged:)``: at most 64, of at most 1,024 bytes each.
+    /// - Throws: ``StoreError``: `tooLarge` (for the budget, or for a quota), `invalidTag`,
+    ///   `readOnly`, `closed`, `busy`, `full`, `io`. What was stored before is still there.
     @concurrent
     public func setResponse(
         _ response: RawResponse,
@@ -69,19 +70,19 @@ extension CacheManager {
             throw StoreError(
                 code: .invalidTag,
                 message: "The response for '\(key.components.target.redacted)' has more tags than the "
-                    + "\(ResponseDraft.maximumTagCount) a store keeps, or one of more than \(ResponseDraft.maximumTagLength) octets. "
+                    + "\(ResponseDraft.maximumTagCount) a store keeps, or one of more than \(ResponseDraft.maximumTagLength) bytes. "
                     + "It is not stored; give it fewer or shorter ones."
             )
         }
-        let octets = length + head.storedOctets + draft.tagOctets
-        guard octets <= limits.maximumObject else {
+        let bytes = length + head.storedBytes + draft.tagBytes
+        guard bytes <= limits.maximumObject else {
             throw BodyWriter.tooLarge(
                 "The body for '\(key.components.target.redacted)'",
                 length: length,
                 limits: limits
             )
         }
-        if let quota = limits.quotas.tightest(for: draft), octets > quota.bytes {
+        if let quota = limits.quotas.tightest(for: draft), bytes > quota.bytes {
             throw quota.error("The response for '\(key.components.target.redacted)'")
         }
         return RawResponseDraft(draft: draft, canonicalTarget: outline.canonicalTarget, body: response.body)
@@ -129,15 +130,18 @@ extension CacheManager {
         return StoredRawResponse(response: raw, stored: found[newest], at: now)
     }
 
-    /// The changes from now on to the stored responses of a key, a target URI, a prefix or a tag, or to all of them, each after its commit.
+    /// The changes from now on to the stored responses of a key, a target URI, a prefix or a tag,
+    /// or to all of them, each after its commit.
     ///
-    /// They tell that a response was stored, freshened or invalidated by this process, and that looking again is worth while;
-    /// not what was evicted or removed because it had expired. A watcher that is slow gets the newest 64. The stream ends when
-    /// the store is closed, or the task that reads it is cancelled.
+    /// They tell that a response was stored, freshened or invalidated by this process, and that
+    /// looking again is worth while; not what was evicted or removed because it had expired. A
+    /// watcher that is slow gets the newest 64. The stream ends when the store is closed, or the
+    /// task that reads it is cancelled.
     ///
-    /// In a process that reads alone they tell of the writing process. What it commits within ``Configuration/changeInterval`` is
-    /// one change of everything (`.all`), `invalidated` where an invalidation is among it and `stored` otherwise, whatever the
-    /// interest: it may be about an object, or about nothing that is asked for.
+    /// In a process that reads alone they tell of the writing process. What it commits within
+    /// ``Configuration/changeInterval`` is one change of everything (`.all`), `invalidated` where
+    /// an invalidation is among it and `stored` otherwise, whatever the interest: it may be about
+    /// an object, or about nothing that is asked for.
     ///
     /// ```swift
     /// for await _ in store.changes(of: .tag("feed")) { await reload() }
@@ -193,7 +197,8 @@ struct RawResponseDraft: Sendable {
 }
 
 extension ByteBuffer {
-    /// Itself, or a copy where it is a part of something larger, which memory would keep along with it.
+    /// Itself, or a copy where it is a part of something larger, which memory would keep along with
+    /// it.
     fileprivate var kept: ByteBuffer {
         storageCapacity <= 2 * readableBytes + 64 ? self : ByteBuffer(bytes: readableBytesView)
     }

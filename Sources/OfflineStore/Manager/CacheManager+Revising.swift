@@ -6,15 +6,17 @@ import Synchronization
 extension CacheManager {
     /// Tells what a stored response is to be filed under; `nil`: it stays.
     ///
-    /// It runs on the writer's queue and is asked again when a transaction had to be rolled back: it decides from what it is given, and waits for nothing.
-    /// Of what it has decided once it says the same again, so that a revision that was cut short is finished by another.
+    /// It runs on the writer's queue and is asked again when a transaction had to be rolled back:
+    /// it decides from what it is given, and waits for nothing. Of what it has decided once it says
+    /// the same again, so that a revision that was cut short is finished by another.
     package typealias Revising = @Sendable (StoredResponse) -> ResponseRevision?
 
     /// Revises one response.
     ///
-    /// Whoever looks it up under the key it had finds nothing there, and under the new one this; a body that is being read is read to its end. Where another
-    /// is the same variant of the new key, the one received last stays. What was invalidated stays so: also what an unfinished invalidation is about.
-    /// It is durable when this returns.
+    /// Whoever looks it up under the key it had finds nothing there, and under the new one this; a
+    /// body that is being read is read to its end. Where another is the same variant of the new
+    /// key, the one received last stays. What was invalidated stays so: also what an unfinished
+    /// invalidation is about. It is durable when this returns.
     ///
     /// - Returns: what came of it; nothing examined when it is an object or gone.
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`. Then nothing has changed.
@@ -23,17 +25,20 @@ extension CacheManager {
     package func revise(_ entry: StoreEntry, _ revising: @escaping Revising) async throws -> RevisionSummary {
         _ = now()
         let id = entry.id
-        let summary = try await revise([id], bytes: StoreLimits.revisionOctets, in: try core.database(), revising)
+        let summary = try await revise([id], bytes: StoreLimits.revisionBytes, in: try core.database(), revising)
         try await settle()
         return summary
     }
 
-    /// Revises every response that is stored when this begins, in the order of their numbers and in bounded transactions.
+    /// Revises every response that is stored when this begins, in the order of their numbers and in
+    /// bounded transactions.
     ///
-    /// Each transaction is durable and leaves a whole store; the next call goes on where a killed process was stopped. Room that became free has been given back,
-    /// and where content is erased, keys that are gone have been erased, when this returns.
+    /// Each transaction is durable and leaves a whole store; the next call goes on where a killed
+    /// process was stopped. Room that became free has been given back, and where content is erased,
+    /// keys that are gone have been erased, when this returns.
     ///
-    /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`. What was revised until then stays so.
+    /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`. What was revised until then
+    ///   stays so.
     @concurrent
     package func reviseResponses(_ revising: @escaping Revising) async throws -> RevisionSummary {
         _ = now()
@@ -50,7 +55,7 @@ extension CacheManager {
             }
             guard let end = page.ids.last else { break }
             cursor = end
-            summary = summary + (try await revise(page.ids, bytes: page.octets, in: database, revising))
+            summary = summary + (try await revise(page.ids, bytes: page.bytes, in: database, revising))
         }
         try await settle()
         return summary
@@ -80,7 +85,7 @@ extension CacheManager {
         after cursor: Int64,
         through last: Int64,
         _ limits: StoreLimits
-    ) throws -> (ids: [Int64], octets: Int) {
+    ) throws -> (ids: [Int64], bytes: Int) {
         let statement = try connection.prepare(
             """
             SELECT id, length(head) + length(key) + length(variant) FROM entry NOT INDEXED
@@ -91,16 +96,17 @@ extension CacheManager {
         statement.bind(1, cursor)
         statement.bind(2, last)
         var ids: [Int64] = []
-        var octets = 0
-        while octets < limits.transaction, try statement.step() {
+        var bytes = 0
+        while bytes < limits.transaction, try statement.step() {
             ids.append(statement.integer(0))
-            octets += Int(statement.integer(1)) + StoreLimits.revisionOctets
+            bytes += Int(statement.integer(1)) + StoreLimits.revisionBytes
         }
-        return (ids, octets)
+        return (ids, bytes)
     }
 }
 
 extension StoreLimits {
-    /// What revising a response brings to the log beside its row, about: pages of the indexes that it leaves and comes to.
-    fileprivate static let revisionOctets = 4 * Int(pageSize)
+    /// What revising a response brings to the log beside its row, about: pages of the indexes that
+    /// it leaves and comes to.
+    fileprivate static let revisionBytes = 4 * Int(pageSize)
 }

@@ -4,27 +4,30 @@
     import Foundation
 #endif
 
-/// Turns Codable values into octets and back.
+/// Turns Codable values into bytes and back.
 ///
-/// The octets of equal values should be equal, so that storing one twice can be told from a change: sort keys.
+/// The bytes of equal values should be equal, so that storing one twice can be told from a change:
+/// sort keys.
 public protocol ObjectCoder: Sendable {
     /// The media type of what it makes, kept with each object; `cache-dump` shows it.
     var contentType: String { get }
 
-    /// The value's octets.
+    /// The value's bytes.
     ///
-    /// - Throws: any error when the value has none; the store wraps it in ``StoreError`` with `notEncodable`.
+    /// - Throws: any error when the value has none; the store wraps it in ``StoreError`` with
+    ///   `notEncodable`.
     func encode<Value: Encodable>(_ value: Value) throws -> [UInt8]
 
-    /// The value of some octets.
+    /// The value of some bytes.
     ///
-    /// - Throws: any error when they are not of this type; to the store that is a miss, and the octets stay.
-    func decode<Value: Decodable>(_ type: Value.Type, from octets: [UInt8]) throws -> Value
+    /// - Throws: any error when they are not of this type; to the store that is a miss, and the
+    ///   bytes stay.
+    func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value
 }
 
 /// JSON with sorted keys: the default coder.
 ///
-/// Equal values have equal octets, in every process.
+/// Equal values have equal bytes, in every process.
 public struct JSONObjectCoder: ObjectCoder {
     /// Makes a coder.
     public init() {}
@@ -44,7 +47,7 @@ public struct JSONObjectCoder: ObjectCoder {
     /// The value of some JSON.
     ///
     /// - Throws: `DecodingError`, and what the type's own decoding throws.
-    public func decode<Value: Decodable>(_ type: Value.Type, from octets: [UInt8]) throws -> Value {
-        try JSONDecoder().decode(type, from: Data(octets))
+    public func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
+        try JSONDecoder().decode(type, from: Data(bytes))
     }
 }

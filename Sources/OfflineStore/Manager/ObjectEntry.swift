@@ -6,15 +6,15 @@ struct ObjectEntry: Sendable {
     let key: [UInt8]
     let keyHash: Int64
     let head: ObjectHead
-    let octets: [UInt8]
+    let bytes: [UInt8]
     let storedAt: Timestamp
     let expiresAt: Timestamp
 
     /// The row.
     ///
-    /// - Parameter residentLimit: octets of an object that memory keeps.
+    /// - Parameter residentLimit: bytes of an object that memory keeps.
     func draft(id: Int64, residentLimit: Int) -> EntryDraft {
-        let length = Int64(octets.count)
+        let length = Int64(bytes.count)
         let binding = HeadBinding(entryID: id, keyHash: keyHash, bodyID: id, bodyLength: length)
         var draft = EntryDraft(
             id: id,
@@ -30,7 +30,7 @@ struct ObjectEntry: Sendable {
             bodyLength: length,
             head: binding.sealing(ObjectHeadCodec.content(of: head))
         )
-        if octets.count <= residentLimit {
+        if bytes.count <= residentLimit {
             draft.resident = { [self] in CacheManager.resident(resident(id), key: key, hash: keyHash, sequence: $0) }
         }
         return draft
@@ -43,17 +43,18 @@ struct ObjectEntry: Sendable {
             expiresAt: expiresAt,
             isDistrusted: false,
             typeName: head.typeName,
-            octets: octets
+            bytes: bytes
         )
     }
 
     /// The row with its body, where one transaction takes it; else `nil`.
     ///
-    /// - Parameter isShown: readers see it before its commit. If not, and without a memory tier, nobody asks for what memory keeps.
+    /// - Parameter isShown: readers see it before its commit. If not, and without a memory tier,
+    ///   nobody asks for what memory keeps.
     func whole(isShown: Bool, _ state: DatabaseState) -> WholeEntry? {
-        guard octets.count < state.limits.transaction else { return nil }
+        guard bytes.count < state.limits.transaction else { return nil }
         let limit = isShown || state.memory != nil ? state.limits.residentBody : -1
         let draft = draft(id: state.newID(), residentLimit: limit)
-        return WholeEntry(draft, body: .array(octets), residentLimit: limit)
+        return WholeEntry(draft, body: .array(bytes), residentLimit: limit)
     }
 }

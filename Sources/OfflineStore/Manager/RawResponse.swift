@@ -43,9 +43,11 @@ public struct StoredRawResponse: Sendable, Hashable {
     public var isInvalidated: Bool
     /// Whether it is no longer live: expired, invalidated, or received while the clock was ahead.
     public var isExpired: Bool
-    /// How long ago it expired, as of the call that read it; zero while it is live, and when the clock was turned back.
+    /// How long ago it expired, as of the call that read it; zero while it is live, and when the
+    /// clock was turned back.
     public var staleness: Duration
-    /// How long ago it was stored, as of the call that read it; zero when the clock was turned back.
+    /// How long ago it was stored, as of the call that read it; zero when the clock was turned
+    /// back.
     public var age: Duration
 
     init(response: RawResponse, stored: StoredResponse, at now: Timestamp) {

@@ -4,7 +4,7 @@ public struct RemovalSummary: Sendable, Hashable {
     public var responses: Int
     /// Objects removed.
     public var objects: Int
-    /// Octets that they took: bodies, heads and keys, and their rows, about.
+    /// Bytes that they took: bodies, heads and keys, and their rows, about.
     public var bytes: Int64
 
     /// Makes a summary.

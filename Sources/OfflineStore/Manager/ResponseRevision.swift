@@ -1,17 +1,20 @@
 package import HTTPCacheSemantics
 package import HTTPTypes
 
-/// What the store files a response under, when that follows from something that has changed since it was stored: an operator's rules, say.
+/// What the store files a response under, when that follows from something that has changed since
+/// it was stored: an operator's rules, say.
 ///
 /// Its fields, its times and its body stay as they came.
 package struct ResponseRevision: Sendable, Hashable {
     /// The key that it is stored under from now on.
     package var key: CacheKey
-    /// The request fields that select its variant; `nil`: as they are. What is not among them is not in the store afterwards.
+    /// The request fields that select its variant; `nil`: as they are. What is not among them is
+    /// not in the store afterwards.
     package var selectingFields: HTTPFields?
     /// What the index of expiry says; `nil`: as it is.
     package var freshUntil: Timestamp?
-    /// Whether the index says that it may be used, stale, when the origin cannot be reached; `nil`: as it is.
+    /// Whether the index says that it may be used, stale, when the origin cannot be reached; `nil`:
+    /// as it is.
     package var isUsableStale: Bool?
 
     /// A revision; without more than a key, one that changes the key alone.
@@ -38,7 +41,8 @@ package struct RevisionSummary: Sendable, Hashable {
     package var reindexed = 0
     /// Those removed because a newer one came to be the same variant of the same key.
     package var superseded = 0
-    /// Those removed because their key or head could not be read: they answered nothing, and what they had in their key would have stayed.
+    /// Those removed because their key or head could not be read: they answered nothing, and what
+    /// they had in their key would have stayed.
     package var damaged = 0
 
     /// Nothing yet.

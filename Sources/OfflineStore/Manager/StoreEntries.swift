@@ -1,7 +1,7 @@
 /// The entries of a store, in the order in which they were stored, read a page at a time.
 ///
-/// Each page is one short read: nothing is held while the caller works, and entries that come or go meanwhile may be seen or not. Heads are
-/// read, bodies never.
+/// Each page is one short read: nothing is held while the caller works, and entries that come or go
+/// meanwhile may be seen or not. Heads are read, bodies never.
 public struct StoreEntries: AsyncSequence, Sendable {
     /// What it is a sequence of.
     public typealias Element = StoreEntry

@@ -14,7 +14,8 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
 
     /// The key it is stored under. Objects' keys are compared by their bytes.
     public enum Key: Sendable {
-        /// A response's key. It may hold secrets in its query: show ``StoreEntry/redactedURI`` instead.
+        /// A response's key. It may hold secrets in its query: show ``StoreEntry/redactedURI``
+        /// instead.
         case response(CacheKey)
         /// An object's key.
         case object(String)
@@ -50,7 +51,7 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
     public let status: HTTPResponse.Status?
     /// The media type, where there is one.
     public let contentType: String?
-    /// Octets in the body.
+    /// Bytes in the body.
     public let bodyLength: Int64
     /// When it was first stored.
     public let storedAt: Timestamp
@@ -70,7 +71,8 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
     public let isPinned: Bool
     /// When it was last used, as far as that is on disk.
     ///
-    /// Uses are kept in memory, and written when the store is closed or when eviction passes the entry over.
+    /// Uses are kept in memory, and written when the store is closed or when eviction passes the
+    /// entry over.
     public let lastUsedAt: Timestamp
     /// The names of the request fields that `Vary` selects by, in lower case and sorted.
     public let selectingNames: [String]
@@ -136,7 +138,8 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// The key hashes that begin with some digits; `nil` when they are not 1 to 16 hexadecimal ones.
+    /// The key hashes that begin with some digits; `nil` when they are not 1 to 16 hexadecimal
+    /// ones.
     static func keyHashes(withPrefix prefix: String) -> ClosedRange<Int64>? {
         guard (1...16).contains(prefix.utf8.count), let value = UInt64(prefix, radix: 16), !prefix.hasPrefix("+") else {
             return nil
@@ -144,7 +147,8 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
         let shift = UInt64(16 - prefix.utf8.count) * 4
         let first = value << shift
         let last = first | (shift == 0 ? 0 : (1 << shift) - 1)
-        // The first digit fixes the sign, so the order of the signed numbers is that of the unsigned ones here.
+        // The first digit fixes the sign, so the order of the signed numbers is that of the
+        // unsigned ones here.
         return Int64(bitPattern: first)...Int64(bitPattern: last)
     }
 }

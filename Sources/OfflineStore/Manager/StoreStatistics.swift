@@ -7,7 +7,7 @@ public struct StoreStatistics: Sendable, Hashable {
     public struct SetAside: Sendable, Hashable {
         /// The file's name in the store's folder.
         public var name: String
-        /// Octets that it takes with its log.
+        /// Bytes that it takes with its log.
         public var bytes: Int64
     }
 
@@ -15,41 +15,47 @@ public struct StoreStatistics: Sendable, Hashable {
     public var responses = 0
     /// Objects stored.
     public var objects = 0
-    /// Octets of bodies, heads and keys, and of their rows, about.
+    /// Bytes of bodies, heads and keys, and of their rows, about.
     public var storedBytes: Int64 = 0
-    /// Entries that are stale, or no longer live; invalidated ones count too, and what was stored while the clock was ahead.
+    /// Entries that are stale, or no longer live; invalidated ones count too, and what was stored
+    /// while the clock was ahead.
     public var expired = 0
     /// Entries that expired but may be used when the network is away.
     public var usableStale = 0
     /// Entries that were invalidated and kept for offline use.
     public var invalidated = 0
-    /// Entries of which something was found to be damaged: they answer no more, and stay until they are replaced, evicted or removed.
+    /// Entries of which something was found to be damaged: they answer no more, and stay until they
+    /// are replaced, evicted or removed.
     public var damagedEntries = 0
     /// Entries that are kept from eviction.
     public var pinned = 0
     /// Bodies that no entry names any more, or not yet: unfinished, or to be swept.
     public var unreferencedBodies = 0
-    /// Octets of the database file.
+    /// Bytes of the database file.
     public var databaseBytes: Int64 = 0
-    /// Octets of the write-ahead log.
+    /// Bytes of the write-ahead log.
     public var logBytes: Int64 = 0
-    /// Octets in the database file that are free to be used again.
+    /// Bytes in the database file that are free to be used again.
     public var freeBytes: Int64 = 0
-    /// Octets that the folder may take, by the configuration that this process opened the store with.
+    /// Bytes that the folder may take, by the configuration that this process opened the store
+    /// with.
     public var budget: Int64 = 0
     /// The number of the last invalidation.
     public var invalidationSequence: Int64 = 0
-    /// Readings of a head or a chunk that was not what had been written, since this process opened the store.
+    /// Readings of a head or a chunk that was not what had been written, since this process opened
+    /// the store.
     public var damagedReads = 0
-    /// Readings of an object that did not decode as the type asked for, since this process opened the store.
+    /// Readings of an object that did not decode as the type asked for, since this process opened
+    /// the store.
     public var undecodableObjects = 0
-    /// Entries that gave way to others, because of the budget or a quota, since this process opened the store.
+    /// Entries that gave way to others, because of the budget or a quota, since this process opened
+    /// the store.
     public var evictedEntries = 0
-    /// Octets of those, counted as ``storedBytes`` are.
+    /// Bytes of those, counted as ``storedBytes`` are.
     public var evictedBytes: Int64 = 0
     /// Keys whose responses or object are in memory.
     public var residentKeys = 0
-    /// Octets that they take there, with what keeps them, about.
+    /// Bytes that they take there, with what keeps them, about.
     public var residentBytes: Int64 = 0
     /// Databases that were damaged and left under their numbers.
     public var setAside: [SetAside] = []
@@ -66,8 +72,9 @@ public struct StoreStatistics: Sendable, Hashable {
 extension CacheManager {
     /// The store in numbers, as of now.
     ///
-    /// Counting goes through an index and reads neither heads nor bodies; while an invalidation by tag or prefix is being applied, or
-    /// entries were stored while the clock was ahead, it reads rows.
+    /// Counting goes through an index and reads neither heads nor bodies; while an invalidation by
+    /// tag or prefix is being applied, or entries were stored while the clock was ahead, it reads
+    /// rows.
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
@@ -92,12 +99,12 @@ extension CacheManager {
         statistics.damagedReads = core.damagedReads.load(ordering: .relaxed)
         statistics.undecodableObjects = core.undecodableObjects.load(ordering: .relaxed)
         statistics.evictedEntries = core.evictedEntries.load(ordering: .relaxed)
-        statistics.evictedBytes = core.evictedOctets.load(ordering: .relaxed)
+        statistics.evictedBytes = core.evictedBytes.load(ordering: .relaxed)
         statistics.databaseName = StoreFolder.databaseName(database.number)
         statistics.schemaVersion = Int(database.schemaVersion)
         statistics.isReadOnly = isReadOnly
         statistics.residentKeys = database.state.memory?.count ?? 0
-        statistics.residentBytes = Int64(database.state.memory?.octets ?? 0)
+        statistics.residentBytes = Int64(database.state.memory?.bytes ?? 0)
         return statistics
     }
 }

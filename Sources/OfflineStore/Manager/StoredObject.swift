@@ -8,12 +8,14 @@ public struct StoredObject<Value> {
     public var storedAt: Timestamp
     /// The first instant at which it is no longer live; `nil` when it never expires.
     public var expiresAt: Timestamp?
-    /// Whether it is no longer live, by its expiry, because it was stored while the clock was ahead, or because the store had to distrust
-    /// what it held (see ``StoreStatistics``).
+    /// Whether it is no longer live, by its expiry, because it was stored while the clock was
+    /// ahead, or because the store had to distrust what it held (see ``StoreStatistics``).
     public var isExpired: Bool
-    /// How long ago it expired, as of the call that read it; zero while it is live, and when the clock was turned back.
+    /// How long ago it expired, as of the call that read it; zero while it is live, and when the
+    /// clock was turned back.
     public var staleness: Duration
-    /// How long ago it was stored, as of the call that read it; zero when the clock was turned back.
+    /// How long ago it was stored, as of the call that read it; zero when the clock was turned
+    /// back.
     public var age: Duration
 
     /// Makes a stored value.

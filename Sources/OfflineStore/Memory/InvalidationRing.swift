@@ -8,8 +8,8 @@ struct CommittedInvalidation: Sendable {
     var hash: Int64
 }
 
-/// The last invalidations, so that what is in memory is not searched when there is one: each entry checks at its next use what has
-/// happened since it was checked last.
+/// The last invalidations, so that what is in memory is not searched when there is one: each entry
+/// checks at its next use what has happened since it was checked last.
 final class InvalidationRing: Sendable {
     private struct State {
         var records: [CommittedInvalidation] = []
@@ -17,7 +17,8 @@ final class InvalidationRing: Sendable {
         var floor: Int64
     }
 
-    /// Invalidations that are remembered; an entry that was not used for longer is read from the disk again.
+    /// Invalidations that are remembered; an entry that was not used for longer is read from the
+    /// disk again.
     static let capacity = 512
 
     private let state: Mutex<State>
@@ -40,7 +41,8 @@ final class InvalidationRing: Sendable {
 
     /// Whether an invalidation after `number` may be about a response.
     ///
-    /// - Parameter originHash: asked for seldom; `nil`: a removal by prefix may be about it, whichever origin's.
+    /// - Parameter originHash: asked for seldom; `nil`: a removal by prefix may be about it,
+    ///   whichever origin's.
     func concerns(
         _ subject: InvalidationSubject,
         after number: Int64,

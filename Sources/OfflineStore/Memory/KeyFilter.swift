@@ -2,9 +2,9 @@ import Synchronization
 
 /// Tells of most keys that are not stored that they are not, without asking SQLite.
 ///
-/// A Bloom filter in words of 64 bits, four of them for each key: it errs only towards "maybe". What is stored is added before its
-/// commit. What was removed stays in it until it is built anew. After opening it answers "maybe" to everything until every stored key
-/// has been read once.
+/// A Bloom filter in words of 64 bits, four of them for each key: it errs only towards "maybe".
+/// What is stored is added before its commit. What was removed stays in it until it is built anew.
+/// After opening it answers "maybe" to everything until every stored key has been read once.
 final class KeyFilter: Sendable {
     private final class Words: @unchecked Sendable {
         // `@unchecked Sendable`: the words are atomics, and the pointer is set once.
@@ -53,13 +53,13 @@ final class KeyFilter: Sendable {
     private let state: Mutex<State>
     private let wordCount: Int
 
-    /// - Parameter octets: its size; 64 at least.
-    init(octets: Int) {
-        wordCount = max(8, octets / 8)
+    /// - Parameter bytes: its size; 64 at least.
+    init(bytes: Int) {
+        wordCount = max(8, bytes / 8)
         state = Mutex(State(words: Words(count: wordCount)))
     }
 
-    var octets: Int { wordCount * 8 }
+    var bytes: Int { wordCount * 8 }
 
     /// `false` when nothing is stored under a key with this hash.
     func mayContain(_ hash: Int64) -> Bool {
@@ -87,7 +87,8 @@ final class KeyFilter: Sendable {
         }
     }
 
-    /// Begins to build it anew: every stored key has to be added with ``add(_:)``, then ``endBuilding()`` is to be called.
+    /// Begins to build it anew: every stored key has to be added with ``add(_:)``, then
+    /// ``endBuilding()`` is to be called.
     func beginBuilding() {
         state.withLock { state in
             // The first time there is nothing that could be answered meanwhile.

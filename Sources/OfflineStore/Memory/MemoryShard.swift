@@ -2,12 +2,13 @@ import HTTPCache
 
 /// A part of the memory tier: S3-FIFO over the entries whose hash belongs to it.
 ///
-/// New entries go through a small queue (a tenth of the budget); what is used again there moves on to the main queue, everything
-/// else leaves, so that reading many things once does not push out what is read often. What left the small queue is remembered by
-/// its hash for a while, and goes straight to the main queue when it comes back. A hit counts up to three and moves nothing.
+/// New entries go through a small queue (a tenth of the budget); what is used again there moves on
+/// to the main queue, everything else leaves, so that reading many things once does not push out
+/// what is read often. What left the small queue is remembered by its hash for a while, and goes
+/// straight to the main queue when it comes back. A hit counts up to three and moves nothing.
 ///
-/// What is read from the disk does not even go through the small queue once there is no room left: it is remembered, and comes in
-/// when it is read again (``admits(_:cost:)``).
+/// What is read from the disk does not even go through the small queue once there is no room left:
+/// it is remembered, and comes in when it is read again (``admits(_:cost:)``).
 ///
 /// Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023
 struct MemoryShard {
@@ -70,7 +71,8 @@ struct MemoryShard {
 
     /// Counts a use and lends the value.
     ///
-    /// - Returns: the value, the sequence number it was checked at, and whether this is its first use in a period of the recency log.
+    /// - Returns: the value, the sequence number it was checked at, and whether this is its first
+    ///   use in a period of the recency log.
     mutating func use(_ place: Int32, period: UInt32) -> (value: ResidentValue, sequence: Int64, isFirst: Bool)? {
         let place = Int(place)
         guard let entry = nodes[place].entry else { return nil }
@@ -89,10 +91,11 @@ struct MemoryShard {
 
     // MARK: Changing
 
-    /// Whether what was read from the disk is to be taken in: as long as there is room, and after that what is read a second time
-    /// within a while. Putting something together only to push out something else costs more than reading it once more.
+    /// Whether what was read from the disk is to be taken in: as long as there is room, and after
+    /// that what is read a second time within a while. Putting something together only to push out
+    /// something else costs more than reading it once more.
     ///
-    /// - Parameter cost: octets, about.
+    /// - Parameter cost: bytes, about.
     mutating func admits(_ hash: Int64, cost: Int) -> Bool {
         if self.cost + cost <= budget || ghostSet.contains(hash) || index[hash] != nil { return true }
         remember(hash)
@@ -101,7 +104,8 @@ struct MemoryShard {
 
     /// Takes an entry in, in place of the one with its hash.
     ///
-    /// - Returns: the number under which its growth is to be told, or `nil` when it is too large; and what has to be let go outside the lock.
+    /// - Returns: the number under which its growth is to be told, or `nil` when it is too large;
+    ///   and what has to be let go outside the lock.
     mutating func insert(_ hash: Int64, _ entry: ResidentEntry, cost: Int, gone: inout [ResidentEntry]) -> UInt32? {
         guard cost <= budget / 4 else {
             remove(hash, gone: &gone)
@@ -115,7 +119,8 @@ struct MemoryShard {
             if let entry = node.entry { gone.append(entry) }
             if node.isMain { main.cost += cost - node.cost } else { small.cost += cost - node.cost }
         } else {
-            // Before it is there: where everything else was used lately, it would be the first to go.
+            // Before it is there: where everything else was used lately, it would be the first to
+            // go.
             evict(toFit: cost, gone: &gone)
             place = freed.popLast() ?? Int32(nodes.count)
             if Int(place) == nodes.count { nodes.append(Node()) }
@@ -133,14 +138,15 @@ struct MemoryShard {
     }
 
     /// Counts what was derived from an entry.
-    mutating func grow(_ hash: Int64, generation: UInt32, by octets: Int, gone: inout [ResidentEntry]) {
+    mutating func grow(_ hash: Int64, generation: UInt32, by bytes: Int, gone: inout [ResidentEntry]) {
         guard let place = index[hash], nodes[Int(place)].generation == generation else { return }
-        nodes[Int(place)].cost += octets
-        if nodes[Int(place)].isMain { main.cost += octets } else { small.cost += octets }
+        nodes[Int(place)].cost += bytes
+        if nodes[Int(place)].isMain { main.cost += bytes } else { small.cost += bytes }
         evict(gone: &gone)
     }
 
-    /// Removes an entry because what is stored has changed: reads that are under way do not bring the old one back.
+    /// Removes an entry because what is stored has changed: reads that are under way do not bring
+    /// the old one back.
     mutating func changed(_ hash: Int64, gone: inout [ResidentEntry]) {
         version &+= 1
         remove(hash, gone: &gone)
@@ -167,7 +173,7 @@ struct MemoryShard {
 
     // MARK: The queues
 
-    /// - Parameter room: what is to be free, in octets.
+    /// - Parameter room: what is to be free, in bytes.
     private mutating func evict(toFit room: Int = 0, gone: inout [ResidentEntry]) {
         while cost + room > budget {
             if small.tail >= 0, small.cost > budget / 10 || main.tail < 0 {

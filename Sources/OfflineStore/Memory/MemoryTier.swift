@@ -4,9 +4,10 @@ import Synchronization
 
 /// What is read often, in memory: whole lists of variants with small bodies, and objects.
 ///
-/// It holds what is on disk and nothing else. A change on disk removes what it is about after its commit and before anybody is told
-/// (``apply(_:)``); what was read from the disk before the change is not taken in after it (``Found/ticket``). An invalidation removes
-/// nothing: every entry knows up to which one it was checked, and a hit compares one number.
+/// It holds what is on disk and nothing else. A change on disk removes what it is about after its
+/// commit and before anybody is told (``apply(_:)``); what was read from the disk before the change
+/// is not taken in after it (``Found/ticket``). An invalidation removes nothing: every entry knows
+/// up to which one it was checked, and a hit compares one number.
 ///
 /// The budget counts everything that an entry holds, and what holds it.
 final class MemoryTier: Sendable {
@@ -27,11 +28,11 @@ final class MemoryTier: Sendable {
     private let shards: [Shard]
     private let mask: Int
     private let ring: InvalidationRing
-    /// Octets of one body at most; larger ones stay on disk.
+    /// Bytes of one body at most; larger ones stay on disk.
     let bodyLimit: Int
 
     /// - Parameters:
-    ///   - budget: octets for everything.
+    ///   - budget: bytes for everything.
     ///   - ring: the last invalidations.
     init(budget: Int, bodyLimit: Int, ring: InvalidationRing) {
         let count = Self.shardCount(budget)
@@ -41,19 +42,21 @@ final class MemoryTier: Sendable {
         self.bodyLimit = bodyLimit
     }
 
-    /// Shards are many, so that readers seldom meet in one, and each of 2 MiB or more, so that a body has room in it.
+    /// Shards are many, so that readers seldom meet in one, and each of 2 MiB or more, so that a
+    /// body has room in it.
     private static func shardCount(_ budget: Int) -> Int {
         var count = 1
         while count < 64, budget / (count * 2) >= 2 << 20 { count *= 2 }
         return count
     }
 
-    /// Octets of a body for which a tier has room.
+    /// Bytes of a body for which a tier has room.
     static func largestBody(_ budget: Int) -> Int { budget / shardCount(budget) / 5 }
 
     // MARK: Reading
 
-    /// What is found in memory, and what has to be handed in with what is read from the disk instead.
+    /// What is found in memory, and what has to be handed in with what is read from the disk
+    /// instead.
     struct Found<Value> {
         var value: Value?
         /// Read before the disk is: see ``insert(_:hash:ticket:)``.
@@ -87,7 +90,8 @@ final class MemoryTier: Sendable {
             guard let place = state.find(hash, key), let found = state.use(place, period: period) else {
                 return Found(value: nil, ticket: ticket)
             }
-            // Something was invalidated since: this, perhaps. (Or another thread knows of more than this one: then it was checked.)
+            // Something was invalidated since: this, perhaps. (Or another thread knows of more than
+            // this one: then it was checked.)
             if found.sequence < sequence {
                 guard let subject = state.subject(place), !ring.concerns(subject, after: found.sequence) else {
                     state.remove(hash, gone: &gone)
@@ -112,9 +116,10 @@ final class MemoryTier: Sendable {
 
     // MARK: Taking in
 
-    /// Whether ``insert(_:hash:ticket:)`` is worth while for something with a content of some octets.
-    func admits(_ hash: Int64, octets: Int) -> Bool {
-        shard(hash).state.withLock { $0.admits(hash, cost: octets + MemoryShard.entryOverhead) }
+    /// Whether ``insert(_:hash:ticket:)`` is worth while for something with a content of some
+    /// bytes.
+    func admits(_ hash: Int64, bytes: Int) -> Bool {
+        shard(hash).state.withLock { $0.admits(hash, cost: bytes + MemoryShard.entryOverhead) }
     }
 
     /// Takes in what was read from the disk, unless something there has changed since.
@@ -129,7 +134,8 @@ final class MemoryTier: Sendable {
         if let generation { follow(entry, hash, generation) }
     }
 
-    /// Makes memory agree with what was committed. To be called by the writer alone, after each commit.
+    /// Makes memory agree with what was committed. To be called by the writer alone, after each
+    /// commit.
     func apply(_ changes: [Change]) {
         for change in changes {
             var gone: [ResidentEntry] = []
@@ -165,16 +171,16 @@ final class MemoryTier: Sendable {
     /// Has what is derived from an entry from now on counted as part of it.
     private func follow(_ entry: ResidentEntry, _ hash: Int64, _ generation: UInt32) {
         for derived in entry.derived {
-            let grow: @Sendable (Int) -> Void = { [weak self] octets in
+            let grow: @Sendable (Int) -> Void = { [weak self] bytes in
                 guard let self else { return }
                 var gone: [ResidentEntry] = []
                 self.shard(hash).state.withLock {
-                    $0.grow(hash, generation: generation, by: octets, gone: &gone)
+                    $0.grow(hash, generation: generation, by: bytes, gone: &gone)
                 }
                 self.release(gone)
             }
-            let octets = derived.countGrowth(grow)
-            if octets > 0 { grow(octets) }
+            let bytes = derived.countGrowth(grow)
+            if bytes > 0 { grow(bytes) }
         }
     }
 
@@ -191,6 +197,6 @@ final class MemoryTier: Sendable {
 
     // MARK: Counting
 
-    var octets: Int { shards.reduce(0) { $0 + $1.state.withLock { $0.cost } } }
+    var bytes: Int { shards.reduce(0) { $0 + $1.state.withLock { $0.cost } } }
     var count: Int { shards.reduce(0) { $0 + $1.state.withLock { $0.count } } }
 }

@@ -3,9 +3,10 @@ import Synchronization
 
 /// What is on its way into the database: readers of this process see it before it is committed.
 ///
-/// A value is here from the moment its operation stands in the writer's queue until its transaction has ended, whatever the end; so values
-/// are here in the order in which they are written, and none of them longer than what is written after it. One that an invalidation after its
-/// fence may be about is not shown: it will not be stored.
+/// A value is here from the moment its operation stands in the writer's queue until its transaction
+/// has ended, whatever the end; so values are here in the order in which they are written, and none
+/// of them longer than what is written after it. One that an invalidation after its fence may be
+/// about is not shown: it will not be stored.
 final class PendingWrites: Sendable {
     private struct Pending {
         var token: Int64
@@ -42,8 +43,8 @@ final class PendingWrites: Sendable {
     /// - Parameters:
     ///   - sequence: the number of the last invalidation.
     ///   - ring: the last invalidations.
-    ///   - originHash: asked for seldom. What is hidden here and stored all the same would be seen, not seen, and seen again: so this is as
-    ///     exact as what the writer asks.
+    ///   - originHash: asked for seldom. What is hidden here and stored all the same would be seen,
+    ///     not seen, and seen again: so this is as exact as what the writer asks.
     func values(
         _ key: [UInt8],
         hash: Int64,
@@ -59,13 +60,14 @@ final class PendingWrites: Sendable {
         }.map(\.entry.value)
     }
 
-    /// The responses of a key with those that are being written, each in place of the variant that it will replace.
+    /// The responses of a key with those that are being written, each in place of the variant that
+    /// it will replace.
     func merged(_ responses: [StoredResponse], with values: [ResidentValue]) -> [StoredResponse] {
         var merged = responses
         for case .responses(let written) in values {
             for response in written {
-                let variant = VariantKey.octets(of: response.head)
-                merged.removeAll { VariantKey.octets(of: $0.head) == variant }
+                let variant = VariantKey.bytes(of: response.head)
+                merged.removeAll { VariantKey.bytes(of: $0.head) == variant }
                 merged.append(response)
             }
         }
@@ -79,7 +81,8 @@ struct PendingWrite: Sendable {
     var entry: ResidentEntry
     var hash: Int64
     var token: Int64
-    /// An invalidation after this one that is about the value keeps it from being stored; `nil`: none does.
+    /// An invalidation after this one that is about the value keeps it from being stored; `nil`:
+    /// none does.
     var fence: Int64?
 
     func begin() { writes.add(entry, hash: hash, token: token, fence: fence) }

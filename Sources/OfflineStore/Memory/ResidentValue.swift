@@ -10,7 +10,7 @@ enum ResidentValue: Sendable {
     case object(ResidentObject)
 }
 
-/// An object with its octets.
+/// An object with its bytes.
 final class ResidentObject: Sendable {
     let id: Int64
     let storedAt: Timestamp
@@ -18,7 +18,7 @@ final class ResidentObject: Sendable {
     /// Expired whatever `expiresAt` says.
     let isDistrusted: Bool
     let typeName: String
-    let octets: [UInt8]
+    let bytes: [UInt8]
     /// The values it was decoded as.
     let derived = DerivedValues()
 
@@ -28,14 +28,14 @@ final class ResidentObject: Sendable {
         expiresAt: Timestamp,
         isDistrusted: Bool,
         typeName: String,
-        octets: [UInt8]
+        bytes: [UInt8]
     ) {
         self.id = id
         self.storedAt = storedAt
         self.expiresAt = expiresAt
         self.isDistrusted = isDistrusted
         self.typeName = typeName
-        self.octets = octets
+        self.bytes = bytes
     }
 }
 
@@ -47,16 +47,17 @@ struct ResidentEntry: Sendable {
     /// The number of the last invalidation that the value is known to have survived.
     var sequence: Int64
 
-    /// About what it takes in memory, in octets: everything but the values derived from it, which count as they come.
+    /// About what it takes in memory, in bytes: everything but the values derived from it, which
+    /// count as they come.
     var cost: Int {
-        var octets = MemoryShard.entryOverhead + key.count + 32 + subject.tagHashes.count * 8
+        var bytes = MemoryShard.entryOverhead + key.count + 32 + subject.tagHashes.count * 8
         switch value {
         case .responses(let responses):
-            for response in responses { octets += response.residentOctets }
+            for response in responses { bytes += response.residentBytes }
         case .object(let object):
-            octets += 192 + object.octets.count + object.typeName.utf8.count
+            bytes += 192 + object.bytes.count + object.typeName.utf8.count
         }
-        return octets
+        return bytes
     }
 
     /// The values derived from it.
@@ -70,30 +71,31 @@ struct ResidentEntry: Sendable {
 
 extension StoredResponse {
     /// About what it takes in memory: head, content, and what holds them.
-    fileprivate var residentOctets: Int {
-        // The variant in its array, its key's own array, and the blocks of content, body and the lists of fields.
-        var octets = MemoryLayout<StoredResponse>.stride + key.bytes.count + 512
+    fileprivate var residentBytes: Int {
+        // The variant in its array, its key's own array, and the blocks of content, body and the
+        // lists of fields.
+        var bytes = MemoryLayout<StoredResponse>.stride + key.bytes.count + 512
         if let encoded = head.headFields.encoded {
             // Whether anybody will ask for them is not known: as much as they can come to.
-            octets += 64 + 2 * encoded.octets.count + encoded.count * (MemoryLayout<HTTPField>.stride + 96)
+            bytes += 64 + 2 * encoded.bytes.count + encoded.count * (MemoryLayout<HTTPField>.stride + 96)
         } else {
-            octets += Self.octets(of: head.fields)
+            bytes += Self.bytes(of: head.fields)
         }
-        octets += Self.octets(of: head.selectingFields)
+        bytes += Self.bytes(of: head.selectingFields)
         // Buffers are allocated in powers of two.
-        if let body = content?.body { octets += body.storageCapacity }
-        return octets
+        if let body = content?.body { bytes += body.storageCapacity }
+        return bytes
     }
 
-    private static func octets(of fields: HTTPFields) -> Int {
-        fields.reduce(0) { octets, field in
-            octets + MemoryLayout<HTTPField>.stride + heapOctets(field.name.rawName.utf8.count)
-                + heapOctets(field.value.utf8.count)
+    private static func bytes(of fields: HTTPFields) -> Int {
+        fields.reduce(0) { bytes, field in
+            bytes + MemoryLayout<HTTPField>.stride + heapBytes(field.name.rawName.utf8.count)
+                + heapBytes(field.value.utf8.count)
         }
     }
 
-    /// A string of up to 15 octets is within its variable.
-    private static func heapOctets(_ count: Int) -> Int {
+    /// A string of up to 15 bytes is within its variable.
+    private static func heapBytes(_ count: Int) -> Int {
         count <= 15 ? 0 : 48 + count
     }
 }

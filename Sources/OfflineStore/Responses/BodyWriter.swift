@@ -2,12 +2,13 @@ import HTTPCache
 import NIOCore
 import Synchronization
 
-/// Takes a body of unknown length to disk: in memory while it is small, in transactions of at most 4 MiB when it grows.
+/// Takes a body of unknown length to disk: in memory while it is small, in transactions of at most
+/// 4 MiB when it grows.
 ///
 /// Appending is one task's; reading back may be done by many at the same time.
 final class BodyWriter: Sendable {
     private struct State {
-        /// Octets on disk; whole chunks until the body is finished.
+        /// Bytes on disk; whole chunks until the body is finished.
         var written: Int64 = 0
         /// What follows them.
         var tail = ByteBuffer()
@@ -24,7 +25,8 @@ final class BodyWriter: Sendable {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - reserved: octets for which the caller took room already; they are this writer's to give back.
+    ///   - reserved: bytes for which the caller took room already; they are this writer's to give
+    ///     back.
     ///   - describe: what is written, for messages.
     init(core: StoreCore, database: StoreDatabase, reserved: Int64, describe: @escaping @Sendable () -> String) {
         self.core = core
@@ -51,7 +53,7 @@ final class BodyWriter: Sendable {
             throw StoreError(
                 code: .busy,
                 message: "\(describe()) is not stored: bodies that are being stored now take the whole "
-                    + "\(database.state.limits.unfinished) octets there are for them. Try again, or raise 'budget'."
+                    + "\(database.state.limits.unfinished) bytes there are for them. Try again, or raise 'budget'."
             )
         }
         state.withLock { $0.reserved += missing }
@@ -59,7 +61,7 @@ final class BodyWriter: Sendable {
 
     var length: Int64 { state.withLock { $0.written + Int64($0.tail.readableBytes) } }
 
-    /// Takes the next octets; writes what has gathered when it is enough for a transaction.
+    /// Takes the next bytes; writes what has gathered when it is enough for a transaction.
     func append(_ chunk: ByteBuffer) async throws {
         let limits = database.state.limits
         let isDue = try state.withLock { state in
@@ -80,15 +82,15 @@ final class BodyWriter: Sendable {
     private func flush() async throws {
         let limit = database.state.limits.transaction
         while true {
-            let step = state.withLock { state -> (octets: ByteBuffer, from: Int64, bodyID: Int64, isBegun: Bool)? in
+            let step = state.withLock { state -> (bytes: ByteBuffer, from: Int64, bodyID: Int64, isBegun: Bool)? in
                 guard state.tail.readableBytes >= limit,
-                    let octets = state.tail.getSlice(at: state.tail.readerIndex, length: limit)
+                    let bytes = state.tail.getSlice(at: state.tail.readerIndex, length: limit)
                 else { return nil }
-                return (octets, state.written, state.body?.id ?? database.state.newID(), state.body != nil)
+                return (bytes, state.written, state.body?.id ?? database.state.newID(), state.body != nil)
             }
             guard let step else { return }
             let bodyID = step.bodyID
-            let chunks = ChunkRows(bodyID: bodyID, from: Int(step.from) / StoreLimits.chunkLength, .buffer(step.octets))
+            let chunks = ChunkRows(bodyID: bodyID, from: Int(step.from) / StoreLimits.chunkLength, .buffer(step.bytes))
             do {
                 try takeRoom(for: step.from + Int64(limit))
                 let begun = try await core.write(to: database, bytes: limit) {
@@ -135,9 +137,10 @@ final class BodyWriter: Sendable {
     /// Writes the rest and, in the same commit, the entry that makes the body visible.
     ///
     /// - Parameters:
-    ///   - overhead: octets that are written beside the body.
+    ///   - overhead: bytes that are written beside the body.
     ///   - mayRunHere: on the calling thread, if the writer has nothing else to do.
-    ///   - ending: makes the entry, given the body's number and length, and the body if it is in memory as a whole.
+    ///   - ending: makes the entry, given the body's number and length, and the body if it is in
+    ///     memory as a whole.
     /// - Returns: the ending's value, or `nil` when it was not allowed.
     func finish<Value: Sendable>(
         carrying overhead: Int = 0,
@@ -205,18 +208,18 @@ final class BodyWriter: Sendable {
         var lease: Lease?
     }
 
-    /// Octets beginning at `offset`: from memory while they are there, else one chunk's from disk.
+    /// Bytes beginning at `offset`: from memory while they are there, else one chunk's from disk.
     func readBack(from offset: Int64) throws -> ByteBuffer {
         let (fromMemory, written, bodyID) = state.withLock { state -> (ByteBuffer?, Int64, Int64?) in
             let position = offset - state.written
             guard position >= 0 else { return (nil, state.written, state.body?.id) }
             let available = state.tail.readableBytes - Int(position)
             guard available > 0 else { return (ByteBuffer(), state.written, state.body?.id) }
-            let octets = state.tail.getSlice(
+            let bytes = state.tail.getSlice(
                 at: state.tail.readerIndex + Int(position),
                 length: min(available, StoreLimits.chunkLength)
             )
-            return (octets ?? ByteBuffer(), state.written, state.body?.id)
+            return (bytes ?? ByteBuffer(), state.written, state.body?.id)
         }
         if let fromMemory { return fromMemory }
         guard let bodyID, offset >= 0 else { return ByteBuffer() }
@@ -224,20 +227,20 @@ final class BodyWriter: Sendable {
         let chunk = try core.read(database) {
             try StoredBody.chunk($0, bodyID: bodyID, index: offset / size, length: written)
         }
-        guard case .whole(var octets) = chunk else {
+        guard case .whole(var bytes) = chunk else {
             throw StoreError(
                 code: .damaged,
                 message: "What was written cannot be read back. Fetch it again."
             )
         }
-        octets.moveReaderIndex(forwardBy: Int(offset % size))
-        return octets
+        bytes.moveReaderIndex(forwardBy: Int(offset % size))
+        return bytes
     }
 
     static func tooLarge(_ name: String, length: Int64, limits: StoreLimits) -> StoreError {
         StoreError(
             code: .tooLarge,
-            message: "\(name) has \(length) octets or more; the limit for one stored thing is \(limits.maximumObject). "
+            message: "\(name) has \(length) bytes or more; the limit for one stored thing is \(limits.maximumObject). "
                 + "Raise 'budget' (one thing takes at most an eighth of it), or do not store it."
         )
     }

@@ -1,9 +1,10 @@
 import NIOCore
 
-/// Octets of a body as the rows they become: 64 KiB each, with checksums that are computed here, outside the writer's transaction.
+/// Bytes of a body as the rows they become: 64 KiB each, with checksums that are computed here,
+/// outside the writer's transaction.
 struct ChunkRows: Sendable {
     /// As they came: copying them would take as long as writing some rows does.
-    enum Octets: Sendable {
+    enum Bytes: Sendable {
         case buffer(ByteBuffer)
         case array([UInt8])
 
@@ -23,23 +24,23 @@ struct ChunkRows: Sendable {
     }
 
     let firstID: Int64
-    let octets: Octets
+    let bytes: Bytes
     let count: Int
     /// Most bodies are one chunk, whose checksum needs no list.
     private let firstChecksum: UInt64
     private let otherChecksums: [UInt64]
 
     /// - Parameter index: the first chunk's index in its body.
-    init(bodyID: Int64, from index: Int, _ octets: Octets) {
+    init(bodyID: Int64, from index: Int, _ bytes: Bytes) {
         let firstID = bodyID << 16 | Int64(index)
         func checksum(_ index: Int) -> UInt64 {
-            octets.withUnsafeBytes {
+            bytes.withUnsafeBytes {
                 XXHash64.hash(Self.chunk($0, index), seed: UInt64(bitPattern: firstID + Int64(index)))
             }
         }
         self.firstID = firstID
-        self.octets = octets
-        count = (octets.count + StoreLimits.chunkLength - 1) / StoreLimits.chunkLength
+        self.bytes = bytes
+        count = (bytes.count + StoreLimits.chunkLength - 1) / StoreLimits.chunkLength
         firstChecksum = count == 0 ? 0 : checksum(0)
         otherChecksums = count < 2 ? [] : (1..<count).map(checksum)
     }
@@ -47,8 +48,8 @@ struct ChunkRows: Sendable {
     /// The checksum of the chunk at an index, of which there are ``count``.
     func checksum(_ index: Int) -> UInt64 { index == 0 ? firstChecksum : otherChecksums[index - 1] }
 
-    static func chunk(_ octets: UnsafeRawBufferPointer, _ index: Int) -> UnsafeRawBufferPointer {
+    static func chunk(_ bytes: UnsafeRawBufferPointer, _ index: Int) -> UnsafeRawBufferPointer {
         let start = index * StoreLimits.chunkLength
-        return UnsafeRawBufferPointer(rebasing: octets[start..<min(start + StoreLimits.chunkLength, octets.count)])
+        return UnsafeRawBufferPointer(rebasing: bytes[start..<min(start + StoreLimits.chunkLength, bytes.count)])
     }
 }

@@ -15,7 +15,7 @@ struct EntryReading {
 
     // MARK: Responses
 
-    /// Octets of the bodies that are read along with their heads.
+    /// Bytes of the bodies that are read along with their heads.
     private var residentLimit: Int64 {
         max(Int64(state.memory?.bodyLimit ?? 0), Int64(StoreLimits.chunkLength))
     }
@@ -23,14 +23,15 @@ struct EntryReading {
     /// The responses of a key whose heads, and bodies as far as they are read along, are whole.
     func responses(of key: CacheKey, hash: Int64) throws -> [StoredResponse] {
         var responses: [StoredResponse] = []
-        // With many variants most are not what is asked for: beyond the limit no body is read along.
+        // With many variants most are not what is asked for: beyond the limit no body is read
+        // along.
         let limit = residentLimit
         var length: Int64 = 0
         let statement = try connection.prepare(ResponseRow.query.sql(state))
         defer { statement.reset() }
         statement.bind(1, hash)
         while try statement.step() {
-            guard statement.hasOctets(ResponseRow.keyColumn, key.bytes), let row = ResponseRow(statement, state),
+            guard statement.hasBytes(ResponseRow.keyColumn, key.bytes), let row = ResponseRow(statement, state),
                 !row.isDamaged
             else { continue }
             guard let head = head(row, statement, keyHash: hash) else {
@@ -69,7 +70,7 @@ struct EntryReading {
 
     /// The head of a row's response; `nil` when it is damaged.
     private func head(_ row: ResponseRow, _ statement: SQLStatement, keyHash: Int64) -> StoredResponseHead? {
-        var head = statement.withOctets(ResponseRow.headColumn) {
+        var head = statement.withBytes(ResponseRow.headColumn) {
             StoredHeadCodec.decode($0, binding: row.binding(keyHash: keyHash))
         }
         head?.invalidate(row.invalidation)
@@ -102,7 +103,7 @@ struct EntryReading {
         case large(EntryRecord)
     }
 
-    /// Octets of an object that is read at once.
+    /// Bytes of an object that is read at once.
     private static let objectLimit: Int64 = 1 << 20
 
     func object(of key: [UInt8], hash: Int64) throws -> FoundObject {
@@ -110,10 +111,10 @@ struct EntryReading {
         defer { statement.reset() }
         statement.bind(1, hash)
         while try statement.step() {
-            guard statement.hasOctets(3, key),
-                var record = EntryRecord(statement, state, readsOctets: false), !record.isDamaged
+            guard statement.hasBytes(3, key),
+                var record = EntryRecord(statement, state, readsBytes: false), !record.isDamaged
             else { continue }
-            let head = statement.withOctets(EntryRecord.headColumn) {
+            let head = statement.withBytes(EntryRecord.headColumn) {
                 ObjectHeadCodec.decode($0, binding: record.binding)
             }
             guard let head else {
@@ -121,7 +122,7 @@ struct EntryReading {
                 return .none
             }
             if record.bodyLength > Self.objectLimit {
-                record.head = statement.octets(EntryRecord.headColumn)
+                record.head = statement.bytes(EntryRecord.headColumn)
                 return .large(record)
             }
             let body = BodyColumns(
@@ -129,7 +130,7 @@ struct EntryReading {
                 length: record.bodyLength,
                 chunkColumn: EntryRecord.chunkColumn
             )
-            guard let octets = try octets(body, statement) else {
+            guard let bytes = try bytes(body, statement) else {
                 core.noteDamage("body", entryID: record.id, in: database)
                 return .none
             }
@@ -140,7 +141,7 @@ struct EntryReading {
                     expiresAt: record.expiresAt,
                     isDistrusted: record.invalidation != nil,
                     typeName: head.typeName,
-                    octets: octets
+                    bytes: bytes
                 )
             )
         }
@@ -149,8 +150,8 @@ struct EntryReading {
 
     // MARK: Bodies
 
-    /// The octets of a row's body; `nil` when they are not there or not what was written.
-    private func octets(_ body: BodyColumns, _ statement: SQLStatement) throws -> [UInt8]? {
+    /// The bytes of a row's body; `nil` when they are not there or not what was written.
+    private func bytes(_ body: BodyColumns, _ statement: SQLStatement) throws -> [UInt8]? {
         if body.length == 0 { return [] }
         if body.length <= Int64(StoreLimits.chunkLength) {
             return withFirstChunk(body, statement) { [UInt8]($0) }
@@ -169,8 +170,8 @@ struct EntryReading {
         guard withFirstChunk(body, statement, { whole.writeBytes($0) }) != nil else { return nil }
         for index in 1...(body.length - 1) / Int64(StoreLimits.chunkLength) {
             let chunk = try StoredBody.chunk(connection, bodyID: body.id, index: index, length: body.length)
-            guard case .whole(let octets) = chunk else { return nil }
-            whole.writeImmutableBuffer(octets)
+            guard case .whole(let bytes) = chunk else { return nil }
+            whole.writeImmutableBuffer(bytes)
         }
         return whole
     }

@@ -30,7 +30,7 @@ struct EntryRecord: Sendable {
 
     /// Where the head is in a row.
     static let headColumn: Int32 = 13
-    /// Where the first chunk of the body is in a row that has it: checksum, then octets.
+    /// Where the first chunk of the body is in a row that has it: checksum, then bytes.
     static let chunkColumn: Int32 = 17
 
     /// A statement that reads entries.
@@ -45,8 +45,8 @@ struct EntryRecord: Sendable {
         /// - Parameters:
         ///   - condition: what follows `WHERE`.
         ///   - columns: what is read of an entry, with a comma behind it.
-        ///   - readsFirstChunk: of the body, where it has one, in the same step: a statement of its own takes longer. Its octets are touched only
-        ///     when they are asked for.
+        ///   - readsFirstChunk: of the body, where it has one, in the same step: a statement of its
+        ///     own takes longer. Its bytes are touched only when they are asked for.
         init(_ condition: String, columns: String = EntryRecord.columns, readsFirstChunk: Bool = false) {
             let chunk = readsFirstChunk ? ", checksum, data" : ""
             let join = readsFirstChunk ? " LEFT JOIN chunk ON chunk.id = entry.body_id << 16" : ""
@@ -72,10 +72,12 @@ struct EntryRecord: Sendable {
         }
     }
 
-    /// From a row of a ``Query``; `nil` when its kind is unknown, or when it was removed and only not swept yet.
+    /// From a row of a ``Query``; `nil` when its kind is unknown, or when it was removed and only
+    /// not swept yet.
     ///
-    /// - Parameter readsOctets: `false` leaves key and head empty, for who reads them where they are.
-    init?(_ statement: SQLStatement, _ state: DatabaseState, readsOctets: Bool = true) {
+    /// - Parameter readsBytes: `false` leaves key and head empty, for who reads them where they
+    ///   are.
+    init?(_ statement: SQLStatement, _ state: DatabaseState, readsBytes: Bool = true) {
         guard let kind = EntryKind(rawValue: statement.integer(1)) else { return nil }
         let pending = PendingInvalidation(statement.integer(14))
         if pending == .removed || statement.integer(4) < state.removalFloor(kind) { return nil }
@@ -87,7 +89,7 @@ struct EntryRecord: Sendable {
         id = statement.integer(0)
         self.kind = kind
         keyHash = statement.integer(2)
-        key = readsOctets ? statement.octets(3) : []
+        key = readsBytes ? statement.bytes(3) : []
         invalidation = InvalidationCause.greatest(
             InvalidationCause(isMarked: statement.flag(5), column: statement.integer(16)),
             statement.integer(4) < floor ? .unspecified : nil,
@@ -100,7 +102,7 @@ struct EntryRecord: Sendable {
         lastUsedAt = Timestamp(milliseconds: statement.integer(10))
         bodyID = statement.integer(11)
         bodyLength = statement.integer(12)
-        head = readsOctets ? statement.octets(13) : []
+        head = readsBytes ? statement.bytes(13) : []
         isDamaged = statement.flag(15) || state.damage.contains(id)
     }
 

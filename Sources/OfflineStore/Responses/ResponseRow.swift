@@ -2,7 +2,8 @@ import HTTPCache
 import HTTPCacheSemantics
 import Synchronization
 
-/// What a lookup takes of a response's row. No more than that is read: each column costs time, and a lookup takes microseconds.
+/// What a lookup takes of a response's row. No more than that is read: each column costs time, and
+/// a lookup takes microseconds.
 struct ResponseRow {
     let id: Int64
     let invalidation: InvalidationCause?
@@ -53,6 +54,6 @@ struct ResponseRow {
 struct BodyColumns {
     let id: Int64
     let length: Int64
-    /// Its checksum; its octets are in the next one.
+    /// Its checksum; its bytes are in the next one.
     let chunkColumn: Int32
 }

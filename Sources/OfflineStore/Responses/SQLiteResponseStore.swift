@@ -18,7 +18,8 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
 
     var changes: StoreChangeFeed { core.changes }
 
-    /// From memory, or from the filter of keys, which knows of most keys that nothing is stored under them.
+    /// From memory, or from the filter of keys, which knows of most keys that nothing is stored
+    /// under them.
     func resident(_ key: CacheKey) -> [StoredResponse]? {
         guard !core.isReadOnly, let state = try? core.database().state else { return nil }
         if case .found(let responses) = look(for: key, state) { return responses }
@@ -50,7 +51,8 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
         }
     }
 
-    /// The responses of some keys, in their order: what is in memory, and the rest from one snapshot.
+    /// The responses of some keys, in their order: what is in memory, and the rest from one
+    /// snapshot.
     func responses(of keys: [CacheKey]) throws -> [[StoredResponse]] {
         let database = try core.database()
         do {
@@ -89,7 +91,8 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
         var hash: Int64
         /// The number of the last invalidation.
         var sequence: Int64
-        /// What was being written. It counts even when that has ended meanwhile: then the disk has the same.
+        /// What was being written. It counts even when that has ended meanwhile: then the disk has
+        /// the same.
         var written: [ResidentValue] = []
         var ticket: UInt64
     }
@@ -137,7 +140,7 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
         }
         for index in responses.indices { noteUse(responses[index].id) }
         if let memory = state.memory, !responses.isEmpty,
-            memory.admits(missing.hash, octets: responses.reduce(0) { $0 + $1.octets(upTo: memory.bodyLimit) })
+            memory.admits(missing.hash, bytes: responses.reduce(0) { $0 + $1.bytes(upTo: memory.bodyLimit) })
         {
             let entry = ResidentEntry(
                 key: missing.key.bytes,
@@ -219,8 +222,8 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
         let found = try reading.object(of: missing.key, hash: missing.hash)
         guard case .object(let object) = found else { return found }
         use(object.id, reading.database)
-        if let memory = reading.database.state.memory, object.octets.count <= memory.bodyLimit,
-            memory.admits(missing.hash, octets: object.octets.count)
+        if let memory = reading.database.state.memory, object.bytes.count <= memory.bodyLimit,
+            memory.admits(missing.hash, bytes: object.bytes.count)
         {
             let entry = CacheManager.resident(
                 object,
@@ -277,9 +280,9 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
         let limits = database.state.limits
         let length = draft.expectedLength ?? 0
         if !draft.hasAcceptableTags { return nil }
-        let octets = length + draft.head.storedOctets + draft.tagOctets
-        if octets > limits.maximumObject { return nil }
-        if let quota = limits.quotas.tightest(for: draft), octets > quota.bytes { return nil }
+        let bytes = length + draft.head.storedBytes + draft.tagBytes
+        if bytes > limits.maximumObject { return nil }
+        if let quota = limits.quotas.tightest(for: draft), bytes > quota.bytes { return nil }
         if writer.logIsHeld.load(ordering: .relaxed) {
             // Perhaps no longer: nobody else would find out while everything is declined.
             writer.requestSweep()
@@ -287,7 +290,8 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
         }
         // The disk takes no more: to be said of what comes, and not found out after its head.
         if !writer.admits(draft.expectedLength, at: draft.storedAt) { return nil }
-        // The disk is behind: the exchange goes on without the store. What the caller asks for itself waits instead.
+        // The disk is behind: the exchange goes on without the store. What the caller asks for
+        // itself waits instead.
         if writer.pendingBytes > limits.pending { return nil }
         let room = limits.room(for: length)
         guard database.state.unfinished.reserve(room) else { return nil }
@@ -301,8 +305,8 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
         fence: InvalidationSequence
     ) async throws -> StoredResponse? {
         let database = try core.database()
-        let octets = draft.head.storedOctets + draft.tagOctets
-        guard database.writer != nil, draft.hasAcceptableTags, octets <= database.state.limits.maximumObject else {
+        let bytes = draft.head.storedBytes + draft.tagBytes
+        guard database.writer != nil, draft.hasAcceptableTags, bytes <= database.state.limits.maximumObject else {
             return nil
         }
         let entry = ResponseEntry(draft: draft, state: database.state)
@@ -316,7 +320,7 @@ final class SQLiteResponseStore: BlockingLookup, SuspendingWrites {
             renewed.resident = { [freshened] sequence in entry.resident(freshened, sequence: sequence) }
         }
         let place = EntryPlace(id: response.id, bodyID: response.bodyID, bodyLength: response.bodyLength)
-        let isChanged = try await core.write(to: database, bytes: Int(draft.head.storedOctets + draft.tagLogOctets)) {
+        let isChanged = try await core.write(to: database, bytes: Int(draft.head.storedBytes + draft.tagLogBytes)) {
             [renewed] context in
             if try context.isInvalidated(after: fence, entry, freshening: place.id) { return false }
             return try context.freshen(place, with: renewed)
@@ -350,8 +354,8 @@ extension BodyStream {
 }
 
 extension StoredResponse {
-    /// Octets of the body, where it is kept in memory.
-    fileprivate func octets(upTo limit: Int) -> Int {
+    /// Bytes of the body, where it is kept in memory.
+    fileprivate func bytes(upTo limit: Int) -> Int {
         content?.body.map { $0.readableBytes > limit ? 0 : $0.readableBytes } ?? 0
     }
 
@@ -366,10 +370,10 @@ extension StoredResponse {
 
 extension StoredResponseHead {
     /// About what the head takes on disk, the row around it included.
-    var storedOctets: Int64 {
-        var octets = 512
-        for field in fields { octets += field.name.rawName.utf8.count + field.value.utf8.count + 8 }
-        for field in selectingFields { octets += field.name.rawName.utf8.count + field.value.utf8.count + 8 }
-        return Int64(octets)
+    var storedBytes: Int64 {
+        var bytes = 512
+        for field in fields { bytes += field.name.rawName.utf8.count + field.value.utf8.count + 8 }
+        for field in selectingFields { bytes += field.name.rawName.utf8.count + field.value.utf8.count + 8 }
+        return Int64(bytes)
     }
 }

@@ -20,7 +20,7 @@ final class SQLiteResponseWriter: ResponseWriter {
     private let quota: QuotaTable.Limit?
     private let phase = Mutex(Phase.writing)
 
-    /// - Parameter reserved: octets for which room was taken.
+    /// - Parameter reserved: bytes for which room was taken.
     init(
         core: StoreCore,
         database: StoreDatabase,
@@ -40,8 +40,7 @@ final class SQLiteResponseWriter: ResponseWriter {
     @concurrent
     func append(_ chunk: ByteBuffer) async throws {
         try check(during: "append to")
-        if let quota, body.length + Int64(chunk.readableBytes) + draft.head.storedOctets + draft.tagOctets > quota.bytes
-        {
+        if let quota, body.length + Int64(chunk.readableBytes) + draft.head.storedBytes + draft.tagBytes > quota.bytes {
             phase.withLock { $0 = .abandoned }
             throw quota.error("The body for '\(draft.key.components.method) \(draft.key.components.target.redacted)'")
         }
@@ -66,7 +65,7 @@ final class SQLiteResponseWriter: ResponseWriter {
             throw StoreError(
                 code: .incomplete,
                 message:
-                    "The body for '\(draft.key.components.target.redacted)' ended after \(length) of \(expected) octets. "
+                    "The body for '\(draft.key.components.target.redacted)' ended after \(length) of \(expected) bytes. "
                     + "It is not stored; fetch it again."
             )
         }
@@ -74,7 +73,7 @@ final class SQLiteResponseWriter: ResponseWriter {
         let entry = ResponseEntry(draft: draft, state: state)
         let fence = fence
         let stored = try await body.finish(
-            carrying: Int(draft.head.storedOctets + draft.tagLogOctets),
+            carrying: Int(draft.head.storedBytes + draft.tagLogBytes),
             mayRunHere: fence == nil
         ) { bodyID, length, whole in
             let (response, row) = entry.stored(
@@ -125,7 +124,7 @@ struct ResponseEntry: Sendable {
     /// - Parameter canonicalTarget: the key's, where it is known.
     init(draft: ResponseDraft, canonicalTarget: [UInt8]? = nil, state: DatabaseState) {
         source = draft
-        variant = VariantKey.octets(of: draft.head)
+        variant = VariantKey.bytes(of: draft.head)
         keyHash = state.hash(draft.key.bytes, .responseKey)
         tags = draft.tagNames(state)
         targetHash = state.hash(canonicalTarget ?? draft.key.outline.canonicalTarget, .target)
@@ -160,7 +159,7 @@ struct ResponseEntry: Sendable {
     ///
     /// - Parameters:
     ///   - whole: the body, if it is in memory as a whole.
-    ///   - residentLimit: octets of a body that memory keeps.
+    ///   - residentLimit: bytes of a body that memory keeps.
     func stored(id: Int64, length: Int64, whole: ByteBuffer?, residentLimit: Int) -> (StoredResponse, EntryDraft) {
         var response = StoredResponse(
             id: id,
@@ -181,7 +180,8 @@ struct ResponseEntry: Sendable {
     ///
     /// - Parameters:
     ///   - body: less than one transaction takes.
-    ///   - isShown: readers see it before its commit. If not, and without a memory tier, nobody asks for what memory keeps.
+    ///   - isShown: readers see it before its commit. If not, and without a memory tier, nobody
+    ///     asks for what memory keeps.
     func whole(_ body: ByteBuffer, isShown: Bool, _ state: DatabaseState) -> WholeEntry {
         let limit = state.limits.residentBody
         let id = state.newID()

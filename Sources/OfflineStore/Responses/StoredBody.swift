@@ -8,7 +8,8 @@ struct StoredBody: Sendable {
     let entryID: Int64
     let bodyID: Int64
     let length: Int64
-    /// Keeps the body on disk; not needed for one that is in memory as a whole after the first read.
+    /// Keeps the body on disk; not needed for one that is in memory as a whole after the first
+    /// read.
     let lease: Lease?
 
     /// One chunk, verified; `nil` when it is not there or not what was written.
@@ -22,12 +23,13 @@ struct StoredBody: Sendable {
         return withChunk(statement, column: 0, id: id, length: expected) { .whole(buffer($0)) } ?? .damaged
     }
 
-    /// Lends the octets of the chunk in a row, verified; `nil` where there is none, or where they are not what was written.
+    /// Lends the bytes of the chunk in a row, verified; `nil` where there is none, or where they
+    /// are not what was written.
     ///
     /// - Parameters:
-    ///   - column: of its checksum, before that of its octets.
+    ///   - column: of its checksum, before that of its bytes.
     ///   - id: the number that it has in its table.
-    ///   - length: what it is to have, in octets.
+    ///   - length: what it is to have, in bytes.
     static func withChunk<Result>(
         _ statement: SQLStatement,
         column: Int32,
@@ -36,17 +38,17 @@ struct StoredBody: Sendable {
         _ body: (UnsafeRawBufferPointer) -> Result
     ) -> Result? {
         let checksum = UInt64(bitPattern: statement.integer(column))
-        return statement.withOctets(column + 1) { octets in
-            guard Int64(octets.count) == length, XXHash64.hash(octets, seed: UInt64(bitPattern: id)) == checksum else {
+        return statement.withBytes(column + 1) { bytes in
+            guard Int64(bytes.count) == length, XXHash64.hash(bytes, seed: UInt64(bitPattern: id)) == checksum else {
                 return nil
             }
-            return body(octets)
+            return body(bytes)
         }
     }
 
-    static func buffer(_ octets: UnsafeRawBufferPointer) -> ByteBuffer {
-        var buffer = ByteBufferAllocator().buffer(capacity: octets.count)
-        buffer.writeBytes(octets)
+    static func buffer(_ bytes: UnsafeRawBufferPointer) -> ByteBuffer {
+        var buffer = ByteBufferAllocator().buffer(capacity: bytes.count)
+        buffer.writeBytes(bytes)
         return buffer
     }
 
@@ -56,7 +58,8 @@ struct StoredBody: Sendable {
         case damaged
     }
 
-    /// Opens a body or a part of it: the first chunk that is read has been verified when this returns.
+    /// Opens a body or a part of it: the first chunk that is read has been verified when this
+    /// returns.
     ///
     /// - Parameter range: `nil` for the whole body.
     /// - Returns: `nil` when that chunk is gone or damaged, or the range is not within the body.
@@ -119,8 +122,8 @@ struct StoredBody: Sendable {
     /// What of a chunk is within a range of the body that touches it.
     private static func part(of chunk: ByteBuffer, at index: Int64, within range: Range<Int64>) -> ByteBuffer {
         let start = index * Int64(StoreLimits.chunkLength)
-        let octets = range.clamped(to: start..<start + Int64(chunk.readableBytes))
-        return chunk.getSlice(at: chunk.readerIndex + Int(octets.lowerBound - start), length: octets.count) ?? chunk
+        let bytes = range.clamped(to: start..<start + Int64(chunk.readableBytes))
+        return chunk.getSlice(at: chunk.readerIndex + Int(bytes.lowerBound - start), length: bytes.count) ?? chunk
     }
 
     @concurrent
@@ -138,7 +141,7 @@ struct StoredBody: Sendable {
             core.noteDamage("body", entryID: entryID, in: database)
             throw StoreError(
                 code: .damaged,
-                message: "Stored body \(bodyID) is damaged at octet \(index * Int64(StoreLimits.chunkLength)). "
+                message: "Stored body \(bodyID) is damaged at byte \(index * Int64(StoreLimits.chunkLength)). "
                     + "Fetch the response again, or remove it."
             )
         }

@@ -1,6 +1,7 @@
 /// Whether an `Accept-Encoding` field lets a coding be used: RFC 9110 §12.5.3.
 ///
-/// No field lets everything be used, as far as the protocol goes; here it means that nothing was asked for.
+/// No field lets everything be used, as far as the protocol goes; here it means that nothing was
+/// asked for.
 func accepts(_ coding: String, field: String?) -> Bool {
     var others = false
     for range in (field ?? "").split(separator: ",") {

@@ -1,6 +1,7 @@
 import CZlib
 
-/// Compresses a stream part by part with the system's zlib; its output depends on that library's version.
+/// Compresses a stream part by part with the system's zlib; its output depends on that library's
+/// version.
 final class Deflater {
     /// What is around the compressed data.
     enum Format: Int32 {

@@ -1,4 +1,5 @@
-/// Lines of text that depend on nothing but their number, and so compress well: the body of `GET /gzip/{count}`.
+/// Lines of text that depend on nothing but their number, and so compress well: the body of `GET
+/// /gzip/{count}`.
 public struct DeterministicText: Sendable {
     /// The longest text, 1 GiB.
     public static let maximumCount: Int64 = 1 << 30

@@ -3,8 +3,9 @@ import Hummingbird
 
 /// A short gzip stream that inflates to a very long run of zeros: what a client's limit is for.
 ///
-/// One MiB of zeros is compressed so that it can be repeated, so neither side of it is ever held: a GiB is a thousand
-/// times the same 1 KiB. The checksum and the length at its end are right, so nothing but its size is wrong with it.
+/// One MiB of zeros is compressed so that it can be repeated, so neither side of it is ever held: a
+/// GiB is a thousand times the same 1 KiB. The checksum and the length at its end are right, so
+/// nothing but its size is wrong with it.
 struct InflationBomb {
     private static let mebibyte = 1 << 20
     private static let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 2, 255]

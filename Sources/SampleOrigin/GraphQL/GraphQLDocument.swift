@@ -1,8 +1,10 @@
-/// The little of a GraphQL document that this origin looks at: its operations and their top-level fields.
+/// The little of a GraphQL document that this origin looks at: its operations and their top-level
+/// fields.
 ///
-/// This is no GraphQL engine. There is no schema, no type checking, no fragment and no selection: an operation's
-/// top-level fields are answered whole, whatever is selected below them. What it does read, it reads by the grammar
-/// (comments, strings, commas, aliases, variables), so that a client may write its queries as it likes.
+/// This is no GraphQL engine. There is no schema, no type checking, no fragment and no selection:
+/// an operation's top-level fields are answered whole, whatever is selected below them. What it
+/// does read, it reads by the grammar (comments, strings, commas, aliases, variables), so that a
+/// client may write its queries as it likes.
 struct GraphQLDocument {
     enum OperationKind: String {
         case query, mutation, subscription

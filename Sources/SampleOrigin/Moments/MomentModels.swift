@@ -1,4 +1,5 @@
-/// The feed of one user, a page of it: what `GET /moments` and `getMomentsDetailsByUserID` answer with.
+/// The feed of one user, a page of it: what `GET /moments` and `getMomentsDetailsByUserID` answer
+/// with.
 struct MomentsDetails: Encodable, Sendable {
     let userDetails: UserDetails
     let moments: [Moment]

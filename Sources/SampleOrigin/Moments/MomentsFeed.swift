@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The moments of a few made-up places, always the same ones, and the likes that were given since the start.
+/// The moments of a few made-up places, always the same ones, and the likes that were given since
+/// the start.
 final class MomentsFeed: Sendable {
     static let pageSize = 10
     static let momentsPerUser = 25
@@ -11,7 +12,8 @@ final class MomentsFeed: Sendable {
 
     private struct Changes {
         var likes: [String: Int] = [:]
-        /// Changes per user, which is all the time that passes here: each makes the feed one second younger.
+        /// Changes per user, which is all the time that passes here: each makes the feed one second
+        /// younger.
         var revisions: [String: Int64] = [:]
     }
 
@@ -58,7 +60,8 @@ final class MomentsFeed: Sendable {
         return changes.withLock { Self.moment(number: number, of: user, likes: $0.likes) }
     }
 
-    /// Adds a like, or takes one back, and returns the moment as it is then; `nil` for an unknown moment.
+    /// Adds a like, or takes one back, and returns the moment as it is then; `nil` for an unknown
+    /// moment.
     func like(_ id: String, by amount: Int) -> Moment? {
         change(id) { min(max($0 + amount, 0), Self.maximumLikes) }
     }
@@ -108,7 +111,8 @@ final class MomentsFeed: Sendable {
             photos: isLink ? [] : (1...(number % 3)).map { "/images/\(id)-\($0).svg" },
             createdDate: "2025-12-\(day)T08:00:00Z",
             isLiked: given > 0,
-            // Every moment begins with some likes of its own, so that a feed of zeros is not mistaken for one.
+            // Every moment begins with some likes of its own, so that a feed of zeros is not
+            // mistaken for one.
             likes: number * 7 % 11 + given
         )
     }

@@ -30,7 +30,8 @@ func addMomentsRoutes(to router: Router<OriginContext>, state: OriginState) {
     router.delete("/moments/{id}/likes") { _, context in
         try changed(context) { state.feed.like($0, by: -1) }
     }
-    // The same as a state instead of a count, so that sending it twice does no harm (RFC 9110 §9.2.2).
+    // The same as a state instead of a count, so that sending it twice does no harm (RFC 9110
+    // §9.2.2).
     for method: HTTPRequest.Method in [.put, .post] {
         router.on("/moments/{id}/like", method: method) { _, context in
             try changed(context) { state.feed.setLiked($0, true) }

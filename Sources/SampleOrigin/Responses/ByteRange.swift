@@ -1,13 +1,15 @@
 /// What a `Range` field asks for: RFC 9110 §14.
 enum ByteRange: Equatable {
-    /// Everything: there is no range, or none that this origin honours (§14.2 lets a server ignore any).
+    /// Everything: there is no range, or none that this origin honours (§14.2 lets a server ignore
+    /// any).
     case whole
     /// These offsets, not empty and within the content.
     case part(Range<Int64>)
     /// Nothing that exists.
     case unsatisfiable
 
-    /// What is selected of `size` bytes; several ranges at once, other units and malformed fields select everything.
+    /// What is selected of `size` bytes; several ranges at once, other units and malformed fields
+    /// select everything.
     static func selected(by field: String?, of size: Int64) -> ByteRange {
         guard let field, field.lowercased().hasPrefix("bytes=") else { return .whole }
         let specification = String(field.dropFirst(6)).trimmed
@@ -27,7 +29,8 @@ enum ByteRange: Equatable {
         }
     }
 
-    /// Whether `If-Range` lets the range be served: the tag must be the same by the strong comparison (§13.1.5).
+    /// Whether `If-Range` lets the range be served: the tag must be the same by the strong
+    /// comparison (§13.1.5).
     ///
     /// A date never does, for what has ranges here has no `Last-Modified`.
     static func mayBeServed(ifRange: String?, tag: String) -> Bool {

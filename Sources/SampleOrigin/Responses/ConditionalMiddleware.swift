@@ -24,7 +24,8 @@ struct ConditionalMiddleware: RouterMiddleware {
             }
         }
         if fields[.eTag] == nil { fields[.lastModified] = response.headers[.lastModified] }
-        // The framework announces the length of the empty body; in a 304 that would be the length of the 200's.
+        // The framework announces the length of the empty body; in a 304 that would be the length
+        // of the 200's.
         return Response(status: .notModified, headers: fields).withoutLength
     }
 
@@ -43,7 +44,8 @@ struct ConditionalMiddleware: RouterMiddleware {
         return modified <= since
     }
 
-    /// The opaque part of an entity tag: the comparison for 304 is the weak one (RFC 9110 §8.8.3.2).
+    /// The opaque part of an entity tag: the comparison for 304 is the weak one (RFC 9110
+    /// §8.8.3.2).
     private static func opaque(_ tag: String) -> String {
         tag.hasPrefix("W/") ? String(tag.dropFirst(2)) : tag
     }

@@ -3,8 +3,8 @@ import Hummingbird
 
 /// Bytes that depend on nothing but their offset and a seed: the body of `GET /bytes/{count}`.
 ///
-/// No stretch of them repeats, so that a body whose parts were swapped, lost or doubled is seen to be wrong. A test
-/// compares what it received with ``bytes(_:)``.
+/// No stretch of them repeats, so that a body whose parts were swapped, lost or doubled is seen to
+/// be wrong. A test compares what it received with ``bytes(_:)``.
 public struct DeterministicBytes: Sendable {
     /// The longest body, 1 TiB: as good as endless.
     public static let maximumCount: Int64 = 1 << 40
@@ -41,7 +41,8 @@ public struct DeterministicBytes: Sendable {
 
     /// The response with `count` of them, streamed; with a length, or without one.
     func response(count: Int64, isChunked: Bool, cacheControl: String) -> Response {
-        // The content is a function of these two, so a tag made of them is as strong as one made of the bytes.
+        // The content is a function of these two, so a tag made of them is as strong as one made of
+        // the bytes.
         let tag = entityTag(of: Array("\(seed)/\(count)".utf8))
         return Response(
             status: .ok,

@@ -6,7 +6,8 @@ enum Greeting {
         texts[language] ?? texts["en", default: ""]
     }
 
-    /// The best language for an `Accept-Language` field: the highest weight, the first among equals, else English.
+    /// The best language for an `Accept-Language` field: the highest weight, the first among
+    /// equals, else English.
     static func language(accepted field: String?) -> String {
         var best: (language: String, weight: Double)?
         for range in (field ?? "").split(separator: ",") {

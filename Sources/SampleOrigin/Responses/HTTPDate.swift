@@ -1,6 +1,8 @@
-/// IMF-fixdate, the format of `Date` and `Last-Modified`: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
+/// IMF-fixdate, the format of `Date` and `Last-Modified`: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110
+/// §5.6.7).
 ///
-/// Written out here rather than shared with the cache, so that the cache is tested against another reading of the RFC.
+/// Written out here rather than shared with the cache, so that the cache is tested against another
+/// reading of the RFC.
 enum HTTPDate {
     private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
     private static let months = [

@@ -13,7 +13,8 @@ enum BodyInterruption: Sendable {
 struct Truncated: Error {}
 
 extension Response {
-    /// The same response, its body interrupted after `count` bytes; announced lengths stay as they are.
+    /// The same response, its body interrupted after `count` bytes; announced lengths stay as they
+    /// are.
     func interrupted(after count: Int, by interruption: BodyInterruption) -> Response {
         let original = body
         var response = self
@@ -46,7 +47,8 @@ private struct InterruptingWriter: ResponseBodyWriter {
     }
 
     @concurrent consuming func finish(_ trailingHeaders: HTTPFields?) async throws {
-        // A body shorter than the limit is interrupted at its end, so that a truncation always truncates.
+        // A body shorter than the limit is interrupted at its end, so that a truncation always
+        // truncates.
         if !wasInterrupted { try await interrupt() }
         try await parent.finish(trailingHeaders)
     }

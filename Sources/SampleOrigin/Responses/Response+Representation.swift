@@ -17,7 +17,8 @@ extension HTTPField.Name {
 }
 
 extension Response {
-    /// JSON with sorted keys, so that the same value has the same bytes and the same ETag in every process.
+    /// JSON with sorted keys, so that the same value has the same bytes and the same ETag in every
+    /// process.
     static func json(_ value: some Encodable, status: HTTPResponse.Status = .ok) throws -> Response {
         bytes(try jsonBytes(value), contentType: "application/json", status: status)
     }
@@ -50,7 +51,8 @@ extension Response {
         return try json(body, status: HTTPResponse.Status(code: code))
     }
 
-    /// Without the `Content-Length` that the framework sets by the body, for an answer that may have none.
+    /// Without the `Content-Length` that the framework sets by the body, for an answer that may
+    /// have none.
     var withoutLength: Response {
         var response = self
         response.headers[.contentLength] = nil
@@ -64,7 +66,8 @@ extension Response {
     }
 }
 
-/// The strong entity tag of a content: half of its SHA-256, which is more than enough to tell versions apart.
+/// The strong entity tag of a content: half of its SHA-256, which is more than enough to tell
+/// versions apart.
 func entityTag(of content: [UInt8]) -> String {
     "\"" + hexadecimal(SHA256.hash(data: content).prefix(16)) + "\""
 }

@@ -22,7 +22,7 @@ func addAuthRoutes(to router: Router<OriginContext>, state: OriginState) {
         state.ledger.countRefresh()
         return try unstored(
             .json(
-                TokenAnswer(
+                TokenResponse(
                     accessToken: grant.accessToken,
                     expiresIn: lifetime.seconds,
                     refreshToken: isRotating ? grant.refreshToken : nil
@@ -47,7 +47,7 @@ private struct Me: Encodable {
     let token: Int
 }
 
-private struct TokenAnswer: Encodable {
+private struct TokenResponse: Encodable {
     enum CodingKeys: String, CodingKey {
         case accessToken = "access_token"
         case tokenType = "token_type"

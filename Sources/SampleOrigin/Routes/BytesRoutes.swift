@@ -1,8 +1,8 @@
 import HTTPTypes
 import Hummingbird
 
-/// Any number of deterministic bytes, whole or by ranges, and the two ways in which a download goes wrong: the
-/// connection is cut, and the content is another one when the client comes back.
+/// Any number of deterministic bytes, whole or by ranges, and the two ways in which a download goes
+/// wrong: the connection is cut, and the content is another one when the client comes back.
 func addBytesRoutes(to router: Router<OriginContext>, state: OriginState) {
     router.get("/bytes/{count}") { request, context in
         let count = try numberOfBytes(context)
@@ -42,7 +42,8 @@ private func numberOfBytes(_ context: OriginContext) throws -> Int64 {
 }
 
 extension DeterministicBytes {
-    /// The answer to a GET for `count` of them: 200, or 206 and 416 where a range was asked for (RFC 9110 §14).
+    /// The answer to a GET for `count` of them: 200, or 206 and 416 where a range was asked for
+    /// (RFC 9110 §14).
     fileprivate func response(
         to request: Request,
         count: Int64,

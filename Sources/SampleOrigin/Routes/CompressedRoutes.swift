@@ -1,7 +1,8 @@
 import HTTPTypes
 import Hummingbird
 
-/// Content codings: on demand by `Accept-Encoding`, or regardless, broken off, and out of all proportion.
+/// Content codings: on demand by `Accept-Encoding`, or regardless, broken off, and out of all
+/// proportion.
 func addCompressedRoutes(to router: Router<OriginContext>, state: OriginState) {
     router.get("/gzip/{count}") { request, context in
         try compressed(request, context, coding: "gzip", format: .gzip, cacheControl: state.defaultCacheControl)
@@ -45,7 +46,8 @@ private func compressed(
     let query = Query(request)
     let missing = try query.integer("missing", default: 0, in: 0...1_024)
     let isCoded = query["always"] == "true" || accepts(coding, field: request.headers[.acceptEncoding])
-    // Other bytes, other strong tag: the codings of a content are representations of their own (RFC 9110 §8.8.3.3).
+    // Other bytes, other strong tag: the codings of a content are representations of their own (RFC
+    // 9110 §8.8.3.3).
     let name = isCoded ? "\(coding)/\(format)/\(missing)" : "identity"
     var fields: HTTPFields = [
         .contentType: "text/plain; charset=utf-8", .cacheControl: cacheControl, .vary: "Accept-Encoding",
@@ -67,7 +69,8 @@ private func plainBody(count: Int64) -> ResponseBody {
     }
 }
 
-/// The coded text, its last `missing` bytes left out: a stream that ends too early in a message that does not.
+/// The coded text, its last `missing` bytes left out: a stream that ends too early in a message
+/// that does not.
 private func codedBody(count: Int64, format: Deflater.Format, missing: Int) -> ResponseBody {
     ResponseBody { writer in
         let deflater = try Deflater(format)

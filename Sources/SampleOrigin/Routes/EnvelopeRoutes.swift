@@ -4,7 +4,8 @@ import Hummingbird
 /// The user whose feed the envelopes carry.
 private let userID = "harbour"
 
-/// `/envelope/{kind}`: answers with status 200 whose body says whether they are one: `{"code":0,"msg":"ok","data":…}`.
+/// `/envelope/{kind}`: answers with status 200 whose body says whether they are one:
+/// `{"code":0,"msg":"ok","data":…}`.
 func addEnvelopeRoutes(to router: Router<OriginContext>, state: OriginState) {
     for method: HTTPRequest.Method in [.get, .post] {
         router.on("/envelope/{kind}", method: method) { request, context in
@@ -69,7 +70,8 @@ private func list(query: Query, fields: BodyFields, feed: MomentsFeed) throws ->
     ])
 }
 
-/// The code, as the type that is asked for: servers disagree about it, and clients compare it all the same.
+/// The code, as the type that is asked for: servers disagree about it, and clients compare it all
+/// the same.
 private func code(_ query: Query, default standard: String) throws -> Document {
     let text = query["code"] ?? standard
     switch query["as"] ?? "number" {

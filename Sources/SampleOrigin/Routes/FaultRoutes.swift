@@ -45,7 +45,8 @@ func addFaultRoutes(to router: Router<OriginContext>, state: OriginState) {
     }
 }
 
-/// A failure with the status that is asked for, and perhaps the time to wait, as seconds or as a date (RFC 9110 §10.2.3).
+/// A failure with the status that is asked for, and perhaps the time to wait, as seconds or as a
+/// date (RFC 9110 §10.2.3).
 private func failure(as query: Query, state: OriginState) throws -> Response {
     var response = try Response.failure(status: query.integer("status", default: 503, in: 400...599))
     guard query["retry-after"] != nil else { return response }

@@ -1,7 +1,8 @@
 import HTTPTypes
 import Hummingbird
 
-/// Routes that differ in nothing but what they say about being stored: `GET /no-store` and its siblings.
+/// Routes that differ in nothing but what they say about being stored: `GET /no-store` and its
+/// siblings.
 func addFreshnessRoutes(to router: Router<OriginContext>, state: OriginState) {
     let fresh = state.defaultCacheControl
     let kinds: [(path: String, fields: [(HTTPField.Name, String)])] = [

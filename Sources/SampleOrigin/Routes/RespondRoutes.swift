@@ -1,7 +1,8 @@
 import HTTPTypes
 import Hummingbird
 
-/// Fields that frame the message: an answer that lies about them is no longer a deterministic answer.
+/// Fields that frame the message: an answer that lies about them is no longer a deterministic
+/// answer.
 private let framing: Set<HTTPField.Name> = [.contentLength, .transferEncoding, .connection, .date]
 
 /// `GET /respond?status=200&field=Name: value&body=…`: an answer made of what the query asks for.

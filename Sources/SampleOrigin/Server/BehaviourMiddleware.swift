@@ -43,7 +43,8 @@ struct BehaviourMiddleware: RouterMiddleware {
 }
 
 extension Response {
-    /// Sets fields, and removes those whose value is empty; names that are no field names are left out.
+    /// Sets fields, and removes those whose value is empty; names that are no field names are left
+    /// out.
     fileprivate mutating func set(_ fields: [RecordedRequest.Field]) {
         for field in fields {
             guard let name = HTTPField.Name(field.name) else { continue }

@@ -3,7 +3,8 @@ import NIOHTTP1
 
 /// Registers its connection and puts a ``HeadTap`` where heads still have their original form.
 ///
-/// The framework adds a server's own handlers behind its codec, so this one moves what matters in front of it.
+/// The framework adds a server's own handlers behind its codec, so this one moves what matters in
+/// front of it.
 final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
 
@@ -23,7 +24,8 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
             let decoder = try operations.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
             try operations.addHandler(HeadTap(state: state), position: .after(decoder))
         } catch {
-            // Without the tap, requests would be recorded wrongly: better no connection than a misleading one.
+            // Without the tap, requests would be recorded wrongly: better no connection than a
+            // misleading one.
             context.fireErrorCaught(error)
             context.close(promise: nil)
         }

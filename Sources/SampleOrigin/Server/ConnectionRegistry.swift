@@ -3,8 +3,9 @@ import Synchronization
 
 /// The connections of a running server, and the heads that came over them and were not handled yet.
 ///
-/// It exists for three things that the framework does not offer: the head exactly as it was received, closing every
-/// connection at once, and telling a test how many connections were opened and when they are gone.
+/// It exists for three things that the framework does not offer: the head exactly as it was
+/// received, closing every connection at once, and telling a test how many connections were opened
+/// and when they are gone.
 final class ConnectionRegistry: Sendable {
     /// How many connections an origin serves at a time; further ones are closed.
     static let maximumConnections = 4_096
@@ -38,7 +39,8 @@ final class ConnectionRegistry: Sendable {
     var accepted: Int { state.withLock { $0.accepted } }
     var open: Int { state.withLock { $0.open } }
 
-    /// Registers a connection; `false` when the server is stopping or full, and the connection is to be closed.
+    /// Registers a connection; `false` when the server is stopping or full, and the connection is
+    /// to be closed.
     func opened(_ channel: any Channel) -> Bool {
         state.withLock { state in
             guard !state.isRefusing, state.connections.count < Self.maximumConnections else { return false }
@@ -52,7 +54,8 @@ final class ConnectionRegistry: Sendable {
         state.withLock { $0.connections[ObjectIdentifier(channel)]?.heads.append(head) }
     }
 
-    /// The oldest head that was not handled yet: HTTP/1.1 requests are handled in the order in which they arrive.
+    /// The oldest head that was not handled yet: HTTP/1.1 requests are handled in the order in
+    /// which they arrive.
     func nextHead(on channel: any Channel) -> RawRequestHead? {
         state.withLock { state in
             let id = ObjectIdentifier(channel)

@@ -1,7 +1,8 @@
 import Hummingbird
 import NIOCore
 
-/// What a handler knows beside the request: the connection, for those that answer by closing it, and the record.
+/// What a handler knows beside the request: the connection, for those that answer by closing it,
+/// and the record.
 struct OriginContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel

@@ -110,7 +110,8 @@ actor OriginServer {
     }
 
     private func close(listener: any Channel, run: Task<Void, Never>) async {
-        // Nothing new first, then what is there, then the handlers that wait for something else than their connection.
+        // Nothing new first, then what is there, then the handlers that wait for something else
+        // than their connection.
         await finishAccepting(listener)
         try? await listener.close()
         state.connections.closeAll()
@@ -119,8 +120,8 @@ actor OriginServer {
         phase = .stopped
     }
 
-    /// Has the connections that are being accepted come to their handlers: NIO ends the process where it
-    /// drops one before that.
+    /// Has the connections that are being accepted come to their handlers: NIO ends the process
+    /// where it drops one before that.
     private func finishAccepting(_ listener: any Channel) async {
         try? await listener.setOption(.autoRead, value: false).get()
         // Each is set up on its own loop, and then handed over on the listener's.

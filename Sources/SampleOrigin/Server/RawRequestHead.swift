@@ -2,8 +2,8 @@ import NIOHTTP1
 
 /// A request head as the parser read it, before the framework gave it a shape of its own.
 ///
-/// The framework's codec turns absolute-form targets into paths, takes `Host` out of the fields and splits `Cookie`,
-/// which is of no use to a test of what was sent.
+/// The framework's codec turns absolute-form targets into paths, takes `Host` out of the fields and
+/// splits `Cookie`, which is of no use to a test of what was sent.
 struct RawRequestHead: Sendable {
     let method: String
     let target: String

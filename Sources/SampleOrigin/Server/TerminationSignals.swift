@@ -35,7 +35,8 @@ final class TerminationSignals: Sendable {
         }
     }
 
-    /// Returns when the first signal arrives, at once if it already did, or when the task is cancelled.
+    /// Returns when the first signal arrives, at once if it already did, or when the task is
+    /// cancelled.
     func first() async {
         for await _ in stream { return }
     }

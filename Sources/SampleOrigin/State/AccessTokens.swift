@@ -2,8 +2,8 @@ import Synchronization
 
 /// The tokens that `POST /auth/token` has given, one valid access token per user at a time.
 ///
-/// They are numbered, not random: `access-harbour-3` is the third that was given to `harbour`. A client that refreshes
-/// twice where once was enough ends its own first token, and is seen to.
+/// They are numbered, not random: `access-harbour-3` is the third that was given to `harbour`. A
+/// client that refreshes twice where once was enough ends its own first token, and is seen to.
 final class AccessTokens: Sendable {
     /// How long an access token is good for, whichever ends first.
     struct Lifetime {
@@ -34,7 +34,8 @@ final class AccessTokens: Sendable {
 
     private let accounts = Mutex<[String: Account]>([:])
 
-    /// Gives a new access token for a refresh token; `nil` when that is not the valid one of any user.
+    /// Gives a new access token for a refresh token; `nil` when that is not the valid one of any
+    /// user.
     func refresh(_ refreshToken: String, lifetime: Lifetime, isRotating: Bool, now: Int64) -> Grant? {
         accounts.withLock { accounts in
             let owner = MomentsFeed.users.map(\.id).first { Self.refreshToken($0, accounts[$0]) == refreshToken }
@@ -52,7 +53,8 @@ final class AccessTokens: Sendable {
         }
     }
 
-    /// Whom an access token stands for, using up one of its requests; `nil` when it is not, or no longer, valid.
+    /// Whom an access token stands for, using up one of its requests; `nil` when it is not, or no
+    /// longer, valid.
     func use(_ accessToken: String, now: Int64) -> Principal? {
         accounts.withLock { accounts in
             for (userID, account) in accounts where Self.accessToken(userID, account) == accessToken {

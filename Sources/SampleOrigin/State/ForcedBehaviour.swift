@@ -44,8 +44,8 @@ public struct ForcedBehaviour: Sendable {
         Self(kind: .holdBody([(max(0, byteCount), gate)]))
     }
 
-    /// Send the body in steps of this many bytes, each but the first when the gate before it is open, the rest behind
-    /// the last gate.
+    /// Send the body in steps of this many bytes, each but the first when the gate before it is
+    /// open, the rest behind the last gate.
     public static func holdBody(every byteCount: Int, _ gates: [Gate]) -> Self {
         // No body is longer than that, and so many steps of it are still a number.
         let length = min(max(0, byteCount), Int(DeterministicBytes.maximumCount))
@@ -55,7 +55,8 @@ public struct ForcedBehaviour: Sendable {
 
     /// Answer as usual, with these fields set instead; an empty value removes the field.
     ///
-    /// They are set after conditional requests were evaluated, so a forced `ETag` is sent but not compared.
+    /// They are set after conditional requests were evaluated, so a forced `ETag` is sent but not
+    /// compared.
     public static func setFields(_ fields: [(name: String, value: String)]) -> Self {
         Self(kind: .setFields(Self.fields(fields)))
     }

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A door that requests wait at until a test opens it: how tests order concurrent events without sleeping.
+/// A door that requests wait at until a test opens it: how tests order concurrent events without
+/// sleeping.
 ///
 /// ```swift
 /// let gate = Gate()

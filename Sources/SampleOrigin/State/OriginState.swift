@@ -2,7 +2,8 @@ import Foundation
 import Hummingbird
 import Synchronization
 
-/// Everything of an origin that outlives one run of its server: a restart on the same port keeps counts and likes.
+/// Everything of an origin that outlives one run of its server: a restart on the same port keeps
+/// counts and likes.
 final class OriginState: Sendable {
     let configuration: OriginConfiguration
     let ledger = RequestLedger()

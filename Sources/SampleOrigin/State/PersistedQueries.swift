@@ -18,7 +18,8 @@ final class PersistedQueries: Sendable {
 
     private let texts = Mutex<[String: String]>([:])
 
-    /// The text of a request: its own, which is registered when it names its hash, or the one of that hash.
+    /// The text of a request: its own, which is registered when it names its hash, or the one of
+    /// that hash.
     func lookUp(query: String?, hash: String?) -> Lookup {
         guard let hash = hash?.lowercased() else { return query.map(Lookup.text) ?? .missing }
         guard let query else { return texts.withLock { $0[hash] }.map(Lookup.text) ?? .notFound }

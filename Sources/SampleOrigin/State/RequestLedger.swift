@@ -4,7 +4,8 @@ import Synchronization
 ///
 /// The control plane (paths that begin with `/_`) is not counted, so that looking changes nothing.
 final class RequestLedger: Sendable {
-    /// Limits, so that a benchmark of a billion requests does not fill the memory of the machine it measures.
+    /// Limits, so that a benchmark of a billion requests does not fill the memory of the machine it
+    /// measures.
     static let maximumPaths = 10_000
     static let maximumRecorded = 1_000
 

@@ -8,8 +8,8 @@
 
 /// Reads `multipart/form-data` as it arrives: RFC 7578 and RFC 2046 §5.1.
 ///
-/// Stricter than a server needs to be, for it is here to find a client's mistakes: no preamble, no epilogue but a line
-/// end, no padding behind a boundary, at least one part.
+/// Stricter than a server needs to be, for it is here to find a client's mistakes: no preamble, no
+/// epilogue but a line end, no padding behind a boundary, at least one part.
 struct MultipartParser {
     static let maximumParts = 1_000
     static let maximumHeadBytes = 8 << 10
@@ -32,10 +32,12 @@ struct MultipartParser {
     private let delimiter: [UInt8]
     private var state = State.preamble
     private var partCount = 0
-    // The first delimiter is at the start of a line without an end of one before it, which this makes up for.
+    // The first delimiter is at the start of a line without an end of one before it, which this
+    // makes up for.
     private var pending: [UInt8] = [13, 10]
 
-    /// Makes a parser for the boundary that a `Content-Type` names; `nil` when it names none that is allowed.
+    /// Makes a parser for the boundary that a `Content-Type` names; `nil` when it names none that
+    /// is allowed.
     init?(contentType: String) {
         guard let type = ParameterizedValue(contentType.utf8), type.value == "multipart/form-data",
             let boundary = type.parameters["boundary"], Self.isAllowed(boundary)

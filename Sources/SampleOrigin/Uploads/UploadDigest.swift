@@ -1,6 +1,7 @@
 import Crypto
 
-/// The number and the SHA-256 of bytes that arrive in parts, so that an upload of any size can be checked.
+/// The number and the SHA-256 of bytes that arrive in parts, so that an upload of any size can be
+/// checked.
 struct UploadDigest {
     private(set) var byteCount = 0
     private var hash = SHA256()

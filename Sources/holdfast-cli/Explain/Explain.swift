@@ -215,10 +215,10 @@ struct Explain: AsyncParsableCommand {
 extension Explain {
     private func body() throws -> RequestBody? {
         guard let content else { return nil }
-        guard let octets = FileManager.default.contents(atPath: content) else {
+        guard let bytes = FileManager.default.contents(atPath: content) else {
             throw ValidationError("'--content' takes a file, and '\(content)' cannot be read.")
         }
-        return .buffer(ByteBuffer(bytes: octets))
+        return .buffer(ByteBuffer(bytes: bytes))
     }
 }
 

@@ -7,7 +7,8 @@ struct ExplainedTarget {
     /// For people.
     var notes: [String] = []
 
-    /// - Throws: `ExitCode` for routes that cannot be used; what is wrong is written to standard error.
+    /// - Throws: `ExitCode` for routes that cannot be used; what is wrong is written to standard
+    ///   error.
     init(_ url: TargetURI, _ file: Configuration) throws {
         guard !file.routes.isEmpty else {
             target = url

@@ -45,7 +45,7 @@ struct ExplanationText {
             facts.append(("store", "cannot be read, so that it has nothing to serve"))
         }
         if let origin = explanation.origin {
-            if origin.isAway { facts.append(("origin", "counts as away")) }
+            if origin.isOriginUnreachable { facts.append(("origin", "counts as away")) }
             if let failure = origin.recentFailure { facts.append(("origin", "failed a moment ago: \(failure)")) }
         }
         return facts

@@ -1,7 +1,8 @@
 import Holdfast
 import HoldfastConfiguration
 
-/// What becomes of stored responses when one configuration takes the place of another: counted by the rules that decide it.
+/// What becomes of stored responses when one configuration takes the place of another: counted by
+/// the rules that decide it.
 struct RuleComparison {
     /// One rule, and what it changes.
     struct Change: Encodable {
@@ -142,7 +143,7 @@ struct RuleComparison {
             let after = StoredFiling(stored, rules: new.rules, policy: policy, usesNoVarySearch: usesNoVarySearch)
         else { return }
         summary.examined += 1
-        let variants = (VariantKey.octets(of: stored.head), VariantKey.octets(of: after.head))
+        let variants = (VariantKey.bytes(of: stored.head), VariantKey.bytes(of: after.head))
         if !places.insert([after.key.bytes, variants.1].hashValue).inserted { summary.superseded += 1 }
         let unknowns = after.unknowns(since: before)
         var example = Example(method: after.request.method.rawValue, url: stored.key.components.target.redacted)
@@ -223,7 +224,8 @@ struct RuleComparison {
             named(new.filter { settings.contains($0.setting) }, .new)
         }
 
-        /// Those that say something else than before; else those that said something that nobody says any more.
+        /// Those that say something else than before; else those that said something that nobody
+        /// says any more.
         func changing(_ settings: Set<String>) -> Set<RuleName> {
             func said(_ decision: RuleDecision, _ decisions: [RuleDecision]) -> Bool {
                 decisions.contains { $0.setting == decision.setting && $0.value == decision.value }

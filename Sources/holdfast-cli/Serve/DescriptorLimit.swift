@@ -9,13 +9,15 @@ import Logging
     import Darwin
 #endif
 
-/// How many files and connections the process may have open, which the system keeps low for programs that still use `select(2)`.
+/// How many files and connections the process may have open, which the system keeps low for
+/// programs that still use `select(2)`.
 enum DescriptorLimit {
     /// Raises it as far as the system lets it, and says so where that is not enough.
     ///
     /// - Parameters:
     ///   - connections: of clients. Each may need one more to the origin, and the store has some.
-    ///   - threads: each has some for its event loop, which ends the process where it cannot be made.
+    ///   - threads: each has some for its event loop, which ends the process where it cannot be
+    ///     made.
     /// - Throws: ``CommandFailure`` where not even the gateway itself could be.
     static func raise(for connections: Int, threads: Int, _ logger: Logger) throws {
         #if canImport(Glibc)

@@ -34,7 +34,8 @@ extension GatewayProcess {
                 ]
             )
         }
-        // In this order: what a request is routed to must be reachable, and what is answered by new routes is answered by new rules.
+        // In this order: what a request is routed to must be reachable, and what is answered by new
+        // routes is answered by new rules.
         transport.reconfigure(routes: read.gateway.routes)
         engine.reconfigure(options: read.file.options, rules: read.rules)
         engine.mode = read.mode

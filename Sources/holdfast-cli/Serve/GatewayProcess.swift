@@ -92,7 +92,8 @@ struct GatewayProcess: Sendable {
     }
 
     private func run(_ store: CacheManager, _ signals: UnixSignalsSequence) async throws {
-        // Ended from the last to the first: clients are answered, then fetches end, then the folder is let go of. Each part bounds its own end.
+        // Ended from the last to the first: clients are answered, then fetches end, then the folder
+        // is let go of. Each part bounds its own end.
         let services = ServiceGroup(
             services: [
                 Ending { try await store.close() },
@@ -123,7 +124,8 @@ struct GatewayProcess: Sendable {
                 reload()
                 manager.notify(.ready)
             case _ where isEnding:
-                // The store stands a process that is killed. What is under way is lost, as was asked for.
+                // The store stands a process that is killed. What is under way is lost, as was
+                // asked for.
                 _exit(128 + signal.rawValue)
             default:
                 isEnding = true

@@ -1,7 +1,8 @@
 import Holdfast
 import HoldfastGateway
 
-/// What is named outside of a configuration file: on the command line or, where that says nothing, in the environment.
+/// What is named outside of a configuration file: on the command line or, where that says nothing,
+/// in the environment.
 struct NamedSettings: Sendable {
     /// A value that cannot be taken: what it is, where it was named, and what is allowed.
     struct Refusal: Error, CustomStringConvertible {
@@ -65,7 +66,8 @@ enum ServeVariable: String, CaseIterable, CustomStringConvertible {
     /// The option, without its dashes.
     var description: String { rawValue.dropFirst("HOLDFAST_".count).lowercased() }
 
-    /// `nil` where it is not set; one that is empty is not set either, as where files of containers list them all.
+    /// `nil` where it is not set; one that is empty is not set either, as where files of containers
+    /// list them all.
     func value(in environment: [String: String]) -> String? {
         environment[rawValue].flatMap { $0.isEmpty ? nil : $0 }
     }

@@ -117,7 +117,8 @@ struct Serve: AsyncParsableCommand {
     }
 
     func run() async throws {
-        // First of all: until then SIGHUP would end the process, and so would the others, with the store open.
+        // First of all: until then SIGHUP would end the process, and so would the others, with the
+        // store open.
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
         // Other servers do something for these; a script that sends them must not end this one.
         for number in [SIGUSR1, SIGUSR2, SIGALRM] { Foundation.signal(number, SIG_IGN) }
@@ -148,7 +149,8 @@ struct Serve: AsyncParsableCommand {
 }
 
 extension Logger {
-    /// What an operator should know (an origin that went away or came back) and worse, to standard error.
+    /// What an operator should know (an origin that went away or came back) and worse, to standard
+    /// error.
     fileprivate static var standardError: Logger {
         var logger = Logger(label: "holdfast") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = .notice

@@ -2,7 +2,8 @@ import CommandLineSupport
 import Holdfast
 import HoldfastGateway
 
-/// What a gateway is run with: what is named outside of the file, else what the file says, else the default.
+/// What a gateway is run with: what is named outside of the file, else what the file says, else the
+/// default.
 struct ServeSettings: Sendable {
     let file: Configuration
     let gateway: GatewayConfiguration
@@ -42,7 +43,8 @@ struct ServeSettings: Sendable {
     /// What the exchange engine is told of it.
     var rules: RuleSet? { file.rules.isEmpty ? nil : file.rules }
 
-    /// One setting that counts from the start to the end, and what another configuration says of it.
+    /// One setting that counts from the start to the end, and what another configuration says of
+    /// it.
     struct Kept {
         var setting: String
         var kept: String

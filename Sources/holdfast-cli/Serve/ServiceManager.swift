@@ -1,8 +1,10 @@
 import Foundation
 
-/// Whoever started this process and wants to know how it fares, by `sd_notify(3)`: systemd, for units of `Type=notify`.
+/// Whoever started this process and wants to know how it fares, by `sd_notify(3)`: systemd, for
+/// units of `Type=notify`.
 ///
-/// Where nobody asks, in `NOTIFY_SOCKET`, nothing is sent; where it cannot be sent, that is nobody's loss.
+/// Where nobody asks, in `NOTIFY_SOCKET`, nothing is sent; where it cannot be sent, that is
+/// nobody's loss.
 struct ServiceManager: Sendable {
     /// What there is to tell.
     enum Notice {
@@ -48,10 +50,10 @@ struct ServiceManager: Sendable {
         let descriptor = socket(AF_UNIX, kind, 0)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
-        let octets = Array(text.utf8)
+        let bytes = Array(text.utf8)
         _ = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                sendto(descriptor, octets, octets.count, 0, $0, length)
+                sendto(descriptor, bytes, bytes.count, 0, $0, length)
             }
         }
     }

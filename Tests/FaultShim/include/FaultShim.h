@@ -1,8 +1,10 @@
-// Faults beneath a program's file operations, by count: the Nth call fails, writes less, or is the program's last.
+// Faults beneath a program's file operations, by count: the Nth call fails, writes less, or is the
+// program's last.
 //
-// Linked into an executable, the definitions in FaultShim.c stand before the C library's for everything in the process, the system's SQLite
-// included: the dynamic linker looks in the executable first. So nothing has to be preloaded. Only files below one folder are
-// touched, and none until a plan is armed. Elsewhere than on Linux with glibc every function here does nothing.
+// Linked into an executable, the definitions in FaultShim.c stand before the C library's for
+// everything in the process, the system's SQLite included: the dynamic linker looks in the
+// executable first. So nothing has to be preloaded. Only files below one folder are touched, and
+// none until a plan is armed. Elsewhere than on Linux with glibc every function here does nothing.
 #ifndef FAULT_SHIM_H
 #define FAULT_SHIM_H
 
@@ -11,16 +13,19 @@
 enum fault_mode {
     /// Calls are counted and do what they do.
     FAULT_COUNT = 0,
-    /// The call fails with an error, and has done nothing. Calls that never fail with this error are not counted.
+    /// The call fails with an error, and has done nothing. Calls that never fail with this error
+    /// are not counted.
     FAULT_ERROR = 1,
-    /// A write writes half of its octets and says so; those that follow within the plan fail with the error.
+    /// A write writes half of its bytes and says so; those that follow within the plan fail with
+    /// the error.
     FAULT_SHORT = 2,
     /// The process is killed before the call.
     FAULT_KILL = 3,
-    /// The process is killed when a write has written half of its octets, and before any other call.
+    /// The process is killed when a write has written half of its bytes, and before any other call.
     FAULT_TORN_KILL = 4,
-    /// The power fails before the call: of what was written since each file's last sync any part may be lost, in units of 512 octets, and files
-    /// whose folder was not synced since they were made may be missing. The process ends with `FAULT_CUT_STATUS`.
+    /// The power fails before the call: of what was written since each file's last sync any part
+    /// may be lost, in units of 512 bytes, and files whose folder was not synced since they were
+    /// made may be missing. The process ends with `FAULT_CUT_STATUS`.
     FAULT_CUT = 5,
 };
 

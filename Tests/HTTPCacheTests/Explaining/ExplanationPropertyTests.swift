@@ -121,12 +121,14 @@ private struct Done: CustomStringConvertible {
             if verdict.answer == .stored {
                 same("stored", verdict.stored, response.stored?.id)
                 same("ttl", verdict.timeToLive, outcome.timeToLive)
-                // What answers for an origin that was asked in vain was asked for, and is not renewed.
+                // What answers for an origin that was asked in vain was asked for, and is not
+                // renewed.
                 let wasAsked = verdict.reason == .unreachable || verdict.reason == .staleIfError
                 same("requests", wasAsked || verdict.isRefreshed ? 1 : 0, requests.count)
             } else {
                 same("sent", true, !requests.isEmpty)
-                // What is passed on of an origin that fails may have been asked with validators or not.
+                // What is passed on of an origin that fails may have been asked with validators or
+                // not.
                 if verdict.reason != .originFails {
                     same("conditions", true, hasConditions(of: verdict, beside: request))
                 }
@@ -143,7 +145,8 @@ private struct Done: CustomStringConvertible {
         return found
     }
 
-    /// Whether the request that was sent first has a condition where something is validated, and else only the caller's own.
+    /// Whether the request that was sent first has a condition where something is validated, and
+    /// else only the caller's own.
     private func hasConditions(of verdict: Explanation.Verdict, beside request: CacheRequest) -> Bool {
         guard let sent = requests.first?.headerFields else { return false }
         guard verdict.answer != .validated else {

@@ -67,7 +67,7 @@ struct ExplanationTests {
         fixture.clock.advance(by: .seconds(90))
         try await fixture.get()
         let stored = try await fixture.engine.explain(fixture.request())
-        #expect(stored.origin?.isAway == true && stored.now.reason == .away && stored.now.isHit)
+        #expect(stored.origin?.isOriginUnreachable == true && stored.now.reason == .away && stored.now.isHit)
         let other = "https://a.example/other"
         fixture.transport.script(other, .failure(.connect))
         // Explained ever so often, the one request that may try is still to be sent.

@@ -28,7 +28,8 @@ final class SituationTransport: Transport {
         }
     }
 
-    /// 304 where there is a condition, about the first tag of it; otherwise a new response that nobody stores.
+    /// 304 where there is a condition, about the first tag of it; otherwise a new response that
+    /// nobody stores.
     private func answer(_ request: HTTPRequest) -> TransportResponse {
         var head = HTTPResponse(status: .ok, headerFields: [.cacheControl: "no-store"])
         if let condition = request.headerFields[.ifNoneMatch] {

@@ -4,8 +4,8 @@ import Testing
 
 @testable import HoldfastGateway
 
-/// Whatever way a connection's bytes are cut, and whenever responses are written: the requests are those
-/// that the bytes hold. RFC 9112 §6.3 and §9.3.2
+/// Whatever way a connection's bytes are cut, and whenever responses are written: the requests are
+/// those that the bytes hold. RFC 9112 §6.3 and §9.3.2
 @Suite("Connection machine, RFC 9112", .timeLimit(.minutes(20)))
 struct ConnectionMachineTests {
     typealias Request = PipelineTranscript.Request
@@ -41,7 +41,8 @@ struct ConnectionMachineTests {
         }
     }
 
-    /// Lengths around those of buffers: of what was read before, of what channels read at once, of what is kept of fields.
+    /// Lengths around those of buffers: of what was read before, of what channels read at once, of
+    /// what is kept of fields.
     @Test("Requests are those that were sent, of every length around every buffer", arguments: MachineDriver.Plan.eager)
     func lengthsAroundBuffers(plan: MachineDriver.Plan) throws {
         for buffer in [512, 2048, 4096, 65536] {

@@ -1,6 +1,7 @@
 import Testing
 
-/// What holds for each connection, whatever happens on others: each property is tested alone and beside 29 others.
+/// What holds for each connection, whatever happens on others: each property is tested alone and
+/// beside 29 others.
 @Suite("Properties of a connection", .timeLimit(.minutes(20)))
 struct ConnectionPropertyTests {
     /// A property, and the exchanges that show it.
@@ -14,7 +15,8 @@ struct ConnectionPropertyTests {
         }
     }
 
-    /// Responds with the request's method, target and content, to be stored unless a part of the target says otherwise.
+    /// Responds with the request's method, target and content, to be stored unless a part of the
+    /// target says otherwise.
     private static let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { request in
         let text = "\(request.line.split(separator: " ")[0]) \(request.target) \(request.contentText)"
         if request.values("If-None-Match") == ["\"v\""] {

@@ -1,7 +1,8 @@
 import HTTPCache
 import Testing
 
-/// Every client whose request goes to the origin gets the interim responses to it, before the final one. RFC 9110 §15.2
+/// Every client whose request goes to the origin gets the interim responses to it, before the final
+/// one. RFC 9110 §15.2
 @Suite("Interim responses, RFC 9110 §15.2", .timeLimit(.minutes(20)))
 struct InterimTests {
     /// How a final response reaches the client: the ways through the gateway differ.

@@ -3,7 +3,8 @@ import NIOCore
 
 @testable import HoldfastGateway
 
-/// Performs what a ``ConnectionMachine`` decides, as a connection does, without a channel, a clock or a service.
+/// Performs what a ``ConnectionMachine`` decides, as a connection does, without a channel, a clock
+/// or a service.
 struct MachineDriver {
     /// What exchanges do, and when.
     struct Plan: Hashable, CustomStringConvertible {
@@ -22,7 +23,8 @@ struct MachineDriver {
 
         var reading: Reading
         var responding: Responding
-        /// Whether the channel brings bytes that it was not asked for, and heads are answered from memory.
+        /// Whether the channel brings bytes that it was not asked for, and heads are answered from
+        /// memory.
         var isEager: Bool
 
         var description: String { "\(reading), \(responding)\(isEager ? ", eager" : "")" }

@@ -74,7 +74,8 @@ struct PipelineTranscript {
     }
 }
 
-/// Reads all requests of a connection in the plainest way there is: with all bytes before it, and no state.
+/// Reads all requests of a connection in the plainest way there is: with all bytes before it, and
+/// no state.
 ///
 /// Written for comparison, from RFC 9112 alone; it takes well-formed requests for granted.
 enum ReferenceParser {

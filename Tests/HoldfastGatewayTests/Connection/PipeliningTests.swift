@@ -2,8 +2,8 @@ import HoldfastGateway
 import HoldfastTesting
 import Testing
 
-/// What ``ConnectionMachineTests`` say of the machine, said of the gateway: over sockets, with hits, misses
-/// and content that nobody reads.
+/// What ``ConnectionMachineTests`` say of the machine, said of the gateway: over sockets, with
+/// hits, misses and content that nobody reads.
 @Suite("Pipelining over sockets", .timeLimit(.minutes(20)))
 struct PipeliningTests {
     private static let requests: [PipelineTranscript.Request] = [
@@ -27,7 +27,8 @@ struct PipeliningTests {
                     let transcript = PipelineTranscript(Self.requests, prefix: "/\(number)/")
                     let expected = ReferenceParser.requests(in: transcript.bytes).map { "\($0.method) \($0.target)" }
                     for _ in 0..<8 {
-                        // One piece holds the end of a head or content, and the beginning of what follows.
+                        // One piece holds the end of a head or content, and the beginning of what
+                        // follows.
                         let border = transcript.borders.randomElement(using: &random) ?? 0
                         let places = [
                             border - 2, border + Int.random(in: 0...2000, using: &random),

@@ -10,7 +10,8 @@ import Testing
 /// Hits on what is not in memory: looked up on another thread, answered on the loop.
 @Suite("Hits from disk")
 struct DiskHitTests {
-    /// Stores what the origin answers to `GET /a`, and goes on with a store that forgot what it was asked.
+    /// Stores what the origin answers to `GET /a`, and goes on with a store that forgot what it was
+    /// asked.
     private func with(
         _ steps: [RawOrigin.Step],
         _ body: (RunningGateway, DiskStore, RawOrigin) async throws -> Void
@@ -54,7 +55,8 @@ struct DiskHitTests {
         }
     }
 
-    /// Mutant: `ConnectionHandler.lookedUp` that does not go on where what was found does not answer.
+    /// Mutant: `ConnectionHandler.lookedUp` that does not go on where what was found does not
+    /// answer.
     @Test("What is stale takes the ordinary way") func validatesStale() async throws {
         let renewed = RawOrigin.Step.answer("HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n")
         try await with([Self.stored, renewed]) { gateway, _, _ in

@@ -77,7 +77,8 @@ struct DiskLookupsTests {
         }
     }
 
-    /// Mutants: `begin` without `waitingLimit`; `bringBack` that leaves one out; a worker that ends without what it has.
+    /// Mutants: `begin` without `waitingLimit`; `bringBack` that leaves one out; a worker that ends
+    /// without what it has.
     @Test("What is taken is answered once, and no more is taken than is allowed to wait") func answersEach()
         async throws
     {

@@ -10,8 +10,8 @@ import Testing
 
 @Suite("Answers that a loop keeps")
 struct HotTableTests {
-    /// Hits on an engine whose store has a response for every path, of so many octets.
-    private func answer(_ path: String, octets: Int = 10) async throws -> HotAnswer {
+    /// Hits on an engine whose store has a response for every path, of so many bytes.
+    private func answer(_ path: String, bytes: Int = 10) async throws -> HotResponse {
         let store = InMemoryResponseStore(hasResidentBodies: true)
         let clock = ManualClock()
         let engine = CacheEngine(
@@ -38,15 +38,15 @@ struct HotTableTests {
             storedAt: clock.now()
         )
         let writer = try #require(try await store.beginWrite(draft, fence: store.invalidationSequence))
-        try await writer.append(ByteBuffer(repeating: 0x78, count: octets))
+        try await writer.append(ByteBuffer(repeating: 0x78, count: bytes))
         _ = try await writer.finish()
         let prepared = try #require(engine.prepare(request))
         let hit = try #require(engine.residentHit(for: prepared))
-        let octets = ByteBuffer(string: "GET \(path) HTTP/1.1\r\nHost: a.example\r\n\r\n")
+        let bytes = ByteBuffer(string: "GET \(path) HTTP/1.1\r\nHost: a.example\r\n\r\n")
         return try #require(
-            HotAnswer(
-                request: octets,
-                hash: HotTable.hash(octets),
+            HotResponse(
+                request: bytes,
+                hash: HotTable.hash(bytes),
                 head: ByteBuffer(string: "HTTP/1.1 200 OK\r\nAge: 0\r\nCache-Status: holdfast; hit; ttl=60\r\n\r\n"),
                 hit: hit,
                 method: .get
@@ -54,13 +54,13 @@ struct HotTableTests {
         )
     }
 
-    @Test func findsByAllOctets() async throws {
+    @Test func findsByAllBytes() async throws {
         let table = HotTable()
         let answer = try await answer("/a")
         table.keep(answer)
         #expect(table.answer(to: answer.request, hash: answer.hash) === answer)
         let other = ByteBuffer(string: "GET /b HTTP/1.1\r\nHost: a.example\r\n\r\n")
-        // The same place in the table, and not the same octets.
+        // The same place in the table, and not the same bytes.
         #expect(table.answer(to: other, hash: answer.hash) == nil)
         table.forget(answer)
         #expect(table.answer(to: answer.request, hash: answer.hash) == nil)
@@ -81,12 +81,12 @@ struct HotTableTests {
         #expect(table.count > 0)
     }
 
-    @Test func isBoundedInOctets() async throws {
+    @Test func isBoundedInBytes() async throws {
         let table = HotTable(sets: 64, limit: 64 << 10)
-        let large = try await answer("/large", octets: 10_000)
+        let large = try await answer("/large", bytes: 10_000)
         table.keep(large)
         #expect(table.count == 0, "An eighth of the limit is the most that one answer takes.")
-        for index in 0..<100 { table.keep(try await answer("/\(index)", octets: 2_000)) }
+        for index in 0..<100 { table.keep(try await answer("/\(index)", bytes: 2_000)) }
         #expect(table.count > 5)
         #expect(table.count < 16)
     }

@@ -5,7 +5,8 @@ import Testing
 
 @testable import HoldfastGateway
 
-/// Exchanges run on their connection's loop; a store that waits for its disk must not keep that from its other connections.
+/// Exchanges run on their connection's loop; a store that waits for its disk must not keep that
+/// from its other connections.
 @Suite("Where the store works")
 struct StoreThreadTests {
     /// Mutant: `awayFromLoops` that runs its operation where it is called.
@@ -25,7 +26,7 @@ struct StoreThreadTests {
             ) { gateway in
                 let store = try #require(made.withLock { $0 })
                 #expect(try await gateway.get("/a").text == "stored")
-                // The client has all octets a moment before the store has them for good.
+                // The client has all bytes a moment before the store has them for good.
                 for _ in 0..<1_000_000 where !store.operations.contains("finish") { await Task.yield() }
                 // In as many pieces as the origin's answer happened to come.
                 #expect(Set(store.operations).isSuperset(of: ["lookup", "beginWrite", "append", "finish"]))

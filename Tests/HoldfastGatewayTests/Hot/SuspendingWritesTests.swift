@@ -6,10 +6,12 @@ import Testing
 @testable import HoldfastGateway
 @testable import OfflineStore
 
-/// What passes is stored from its connection's loop; the disk is waited for by the store's own thread.
+/// What passes is stored from its connection's loop; the disk is waited for by the store's own
+/// thread.
 @Suite("Writing without changing the thread")
 struct SuspendingWritesTests {
-    /// Mutants: a write that runs on its caller's thread; `SuspendingWrites` for a store whose writer blocks.
+    /// Mutants: a write that runs on its caller's thread; `SuspendingWrites` for a store whose
+    /// writer blocks.
     @Test("A writer that is held up holds up no loop") func servesBesideWriter() async throws {
         let folder = NSTemporaryDirectory() + "holdfast-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }

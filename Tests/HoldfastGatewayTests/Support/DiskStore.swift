@@ -6,7 +6,8 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A store that has nothing in memory and answers on the thread that asks, which it can keep waiting.
+/// A store that has nothing in memory and answers on the thread that asks, which it can keep
+/// waiting.
 final class DiskStore: BlockingLookup {
     struct Failure: Error {}
 

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Gates by name: what comes to one waits until it is opened, and a test waits until something has come.
+/// Gates by name: what comes to one waits until it is opened, and a test waits until something has
+/// come.
 final class Gates: Sendable {
     private struct Gate {
         var isOpen = false

@@ -1,15 +1,16 @@
 import HTTPCache
 import HoldfastGateway
 
-// On a busy machine a test may stand still for a minute between two of its lines. What it is not about
-// must not pass meanwhile.
+// On a busy machine a test may stand still for a minute between two of its lines. What it is not
+// about must not pass meanwhile.
 
 private let patience = Duration.seconds(3600)
 
-/// Tries a claim about time with more and more of it, until the machine is quick enough for it to tell.
+/// Tries a claim about time with more and more of it, until the machine is quick enough for it to
+/// tell.
 ///
-/// - Parameter attempt: is given the time; expects something, or returns `false` where a delay of the
-///   machine's own explains what it saw as well.
+/// - Parameter attempt: is given the time; expects something, or returns `false` where a delay of
+///   the machine's own explains what it saw as well.
 func withEnoughTime(from first: Duration, _ attempt: (Duration) async throws -> Bool) async throws {
     var time = first
     while try await !attempt(time) { time *= 2 }

@@ -8,7 +8,8 @@ import NIOCore
     import Darwin
 #endif
 
-/// A port of 127.0.0.1 that is bound and never listened on, so that connections to it are refused for as long as this lives.
+/// A port of 127.0.0.1 that is bound and never listened on, so that connections to it are refused
+/// for as long as this lives.
 final class PortHolder: Sendable {
     private let descriptor: CInt
 

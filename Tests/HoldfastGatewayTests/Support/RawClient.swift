@@ -8,7 +8,7 @@ struct RawResponse: Sendable {
     var status: Int
     /// The status line.
     var line: String
-    /// Names in their case, values as octets.
+    /// Names in their case, values as bytes.
     var fields: [(name: String, value: [UInt8])]
     var content: [UInt8]
     /// Whether the content ended as its framing says, and not with the connection.
@@ -29,7 +29,8 @@ extension RawResponse: CustomTestStringConvertible {
     var testDescription: String { "'\(line)', \(content.count) bytes, \(isComplete ? "complete" : "cut short")" }
 }
 
-/// A connection that sends octets as they are and understands as little of HTTP as it must to tell responses apart.
+/// A connection that sends bytes as they are and understands as little of HTTP as it must to tell
+/// responses apart.
 ///
 /// It reads only while somebody waits, so that it can be a slow reader.
 final class RawClient: Sendable {
@@ -49,7 +50,8 @@ final class RawClient: Sendable {
 
     /// Connects, and closes after the body.
     ///
-    /// - Parameter receiveBuffer: octets that the system takes for a client that does not read; `nil` for what it likes.
+    /// - Parameter receiveBuffer: bytes that the system takes for a client that does not read;
+    ///   `nil` for what it likes.
     static func with<Value>(
         host: String = "127.0.0.1",
         port: Int,
@@ -90,8 +92,8 @@ final class RawClient: Sendable {
         }
     }
 
-    func send(_ octets: [UInt8]) async throws {
-        try await channel.writeAndFlush(ByteBuffer(bytes: octets))
+    func send(_ bytes: [UInt8]) async throws {
+        try await channel.writeAndFlush(ByteBuffer(bytes: bytes))
     }
 
     func send(_ text: String) async throws { try await send(Array(text.utf8)) }
@@ -107,9 +109,9 @@ final class RawClient: Sendable {
         try? await channel.closeFuture.get()
     }
 
-    /// The next octets, at least one; `nil` when the other side has closed.
+    /// The next bytes, at least one; `nil` when the other side has closed.
     func read() async -> [UInt8]? {
-        if let octets = inbox.take() { return octets }
+        if let bytes = inbox.take() { return bytes }
         channel.read()
         return await inbox.next()
     }
@@ -117,7 +119,7 @@ final class RawClient: Sendable {
     /// Everything until the other side closes.
     func readToEnd() async -> [UInt8] {
         var all: [UInt8] = []
-        while let octets = await read() { all += octets }
+        while let bytes = await read() { all += bytes }
         return all
     }
 
@@ -132,19 +134,19 @@ final class RawClient: Sendable {
                 inbox.putBack(Array(received[used...]))
                 return response
             }
-            guard let octets = await read() else {
+            guard let bytes = await read() else {
                 if let (response, _) = parser.parse(received, isClosed: true) { return response }
                 throw Failure.closed(received: String(decoding: received, as: UTF8.self))
             }
-            received += octets
+            received += bytes
         }
     }
 }
 
-/// Octets that came, and whoever waits for them.
+/// Bytes that came, and whoever waits for them.
 private final class RawInbox: Sendable {
     private struct State {
-        var octets: [UInt8] = []
+        var bytes: [UInt8] = []
         var isClosed = false
         var waiting: CheckedContinuation<[UInt8]?, Never>?
     }
@@ -153,22 +155,22 @@ private final class RawInbox: Sendable {
 
     func take() -> [UInt8]? {
         state.withLock { state in
-            guard !state.octets.isEmpty else { return nil }
-            defer { state.octets = [] }
-            return state.octets
+            guard !state.bytes.isEmpty else { return nil }
+            defer { state.bytes = [] }
+            return state.bytes
         }
     }
 
-    func putBack(_ octets: [UInt8]) {
-        state.withLock { $0.octets = octets + $0.octets }
+    func putBack(_ bytes: [UInt8]) {
+        state.withLock { $0.bytes = bytes + $0.bytes }
     }
 
     func next() async -> [UInt8]? {
         await withCheckedContinuation { continuation in
             let ready: [UInt8]?? = state.withLock { state in
-                if !state.octets.isEmpty {
-                    defer { state.octets = [] }
-                    return .some(state.octets)
+                if !state.bytes.isEmpty {
+                    defer { state.bytes = [] }
+                    return .some(state.bytes)
                 }
                 if state.isClosed { return .some(nil) }
                 state.waiting = continuation
@@ -178,15 +180,15 @@ private final class RawInbox: Sendable {
         }
     }
 
-    func received(_ octets: [UInt8]) {
+    func received(_ bytes: [UInt8]) {
         let waiting = state.withLock { state -> CheckedContinuation<[UInt8]?, Never>? in
             guard let waiting = state.waiting.take() else {
-                state.octets += octets
+                state.bytes += bytes
                 return nil
             }
             return waiting
         }
-        waiting?.resume(returning: octets)
+        waiting?.resume(returning: bytes)
     }
 
     func closed() {
@@ -227,9 +229,9 @@ private struct RawResponseParser {
         self.isHead = isHead
     }
 
-    mutating func parse(_ octets: [UInt8], isClosed: Bool) -> (RawResponse, used: Int)? {
-        guard let headEnd = end(of: "\r\n\r\n", in: octets, from: 0) else { return nil }
-        let lines = split(Array(octets[..<(headEnd - 4)]))
+    mutating func parse(_ bytes: [UInt8], isClosed: Bool) -> (RawResponse, used: Int)? {
+        guard let headEnd = end(of: "\r\n\r\n", in: bytes, from: 0) else { return nil }
+        let lines = split(Array(bytes[..<(headEnd - 4)]))
         let line = String(decoding: lines.first ?? [], as: UTF8.self)
         var response = RawResponse(
             status: line.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0,
@@ -247,37 +249,37 @@ private struct RawResponseParser {
         }
         if response["Transfer-Encoding"] == "chunked" {
             var position = headEnd
-            while let sizeEnd = end(of: "\r\n", in: octets, from: position) {
-                let size = Int(String(decoding: octets[position..<(sizeEnd - 2)], as: UTF8.self), radix: 16) ?? 0
-                guard octets.count >= sizeEnd + size + 2 else { break }
-                response.content += octets[sizeEnd..<(sizeEnd + size)]
+            while let sizeEnd = end(of: "\r\n", in: bytes, from: position) {
+                let size = Int(String(decoding: bytes[position..<(sizeEnd - 2)], as: UTF8.self), radix: 16) ?? 0
+                guard bytes.count >= sizeEnd + size + 2 else { break }
+                response.content += bytes[sizeEnd..<(sizeEnd + size)]
                 position = sizeEnd + size + 2
                 if size == 0 { return (response, position) }
             }
         } else if let length = response["Content-Length"].flatMap({ Int($0) }) {
-            if octets.count >= headEnd + length {
-                response.content = Array(octets[headEnd..<(headEnd + length)])
+            if bytes.count >= headEnd + length {
+                response.content = Array(bytes[headEnd..<(headEnd + length)])
                 return (response, headEnd + length)
             }
-            response.content = Array(octets[headEnd...])
+            response.content = Array(bytes[headEnd...])
         } else {
-            response.content = Array(octets[headEnd...])
-            return isClosed ? (response, octets.count) : nil
+            response.content = Array(bytes[headEnd...])
+            return isClosed ? (response, bytes.count) : nil
         }
         guard isClosed else { return nil }
         response.isComplete = false
-        return (response, octets.count)
+        return (response, bytes.count)
     }
 
-    private func end(of text: String, in octets: [UInt8], from start: Int) -> Int? {
+    private func end(of text: String, in bytes: [UInt8], from start: Int) -> Int? {
         let wanted = Array(text.utf8)
-        guard octets.count >= start + wanted.count else { return nil }
-        return (start...(octets.count - wanted.count))
-            .first { octets[$0..<($0 + wanted.count)].elementsEqual(wanted) }
+        guard bytes.count >= start + wanted.count else { return nil }
+        return (start...(bytes.count - wanted.count))
+            .first { bytes[$0..<($0 + wanted.count)].elementsEqual(wanted) }
             .map { $0 + wanted.count }
     }
 
-    private func split(_ octets: [UInt8]) -> [[UInt8]] {
-        octets.split(separator: 0x0A, omittingEmptySubsequences: false).map { Array($0.filter { $0 != 0x0D }) }
+    private func split(_ bytes: [UInt8]) -> [[UInt8]] {
+        bytes.split(separator: 0x0A, omittingEmptySubsequences: false).map { Array($0.filter { $0 != 0x0D }) }
     }
 }

@@ -3,7 +3,8 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// An origin that understands nothing: it keeps the octets it is sent and answers with the octets of a script.
+/// An origin that understands nothing: it keeps the bytes it is sent and answers with the bytes of
+/// a script.
 ///
 /// ```swift
 /// try await RawOrigin.with([.answer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")]) { origin in
@@ -11,16 +12,17 @@ import Synchronization
 /// }
 /// ```
 ///
-/// Steps are taken in order, one for each request whose head has come whole (and its content, as its framing says), over all connections. A request beyond the
-/// script is answered by a function where there is one; else 500, and counted in ``unscripted``.
+/// Steps are taken in order, one for each request whose head has come whole (and its content, as
+/// its framing says), over all connections. A request beyond the script is answered by a function
+/// where there is one; else 500, and counted in ``unscripted``.
 final class RawOrigin: Sendable {
     /// What it does for one request.
     enum Step: Sendable {
-        /// Sends octets and keeps the connection.
+        /// Sends bytes and keeps the connection.
         case answer([UInt8])
-        /// Sends octets, then closes the connection, cleanly.
+        /// Sends bytes, then closes the connection, cleanly.
         case answerAndClose([UInt8])
-        /// Sends octets, then resets the connection.
+        /// Sends bytes, then resets the connection.
         case answerAndReset([UInt8])
         /// Sends what the function writes, piece by piece, each when the one before was taken.
         case stream(@Sendable (RawOriginWriter) async throws -> Void)
@@ -33,9 +35,9 @@ final class RawOrigin: Sendable {
         /// Sends the bytes that the function makes of the request, and keeps the connection.
         case reflect(@Sendable (Request) -> [UInt8])
 
-        /// Octets of a text.
+        /// Bytes of a text.
         static func answer(_ text: String) -> Step { .answer(Array(text.utf8)) }
-        /// Octets of a text, then a close.
+        /// Bytes of a text, then a close.
         static func answerAndClose(_ text: String) -> Step { .answerAndClose(Array(text.utf8)) }
         /// Closes the connection without a word.
         static let hangUp = Step.answerAndClose([])
@@ -159,7 +161,8 @@ final class RawOrigin: Sendable {
         let port = port
         let channel = listener.withLock { $0.take() }
         try? await channel?.close()
-        // The port stays taken, by nobody who listens: otherwise an origin of another test could be given it, and would answer.
+        // The port stays taken, by nobody who listens: otherwise an origin of another test could be
+        // given it, and would answer.
         reservation.withLock { if $0 == nil { $0 = PortHolder(port: port) } }
         for channel in state.withLock({ Array($0.open.values) }) { try? await channel.close() }
     }
@@ -220,13 +223,13 @@ final class RawOrigin: Sendable {
     }
 }
 
-/// Sends octets on a connection of a ``RawOrigin``.
+/// Sends bytes on a connection of a ``RawOrigin``.
 struct RawOriginWriter: Sendable {
     fileprivate let channel: any Channel
 
-    /// Returns when the system has taken the octets; throws when the connection is gone.
-    func write(_ octets: [UInt8]) async throws {
-        try await channel.writeAndFlush(ByteBuffer(bytes: octets))
+    /// Returns when the system has taken the bytes; throws when the connection is gone.
+    func write(_ bytes: [UInt8]) async throws {
+        try await channel.writeAndFlush(ByteBuffer(bytes: bytes))
     }
 
     /// Returns when the system has taken the text.
@@ -296,12 +299,12 @@ private final class RawOriginHandler: ChannelInboundHandler {
         switch step {
         case .reflect(let response):
             channel.writeAndFlush(ByteBuffer(bytes: response(request)), promise: nil)
-        case .answer(let octets), .early(let octets):
-            channel.writeAndFlush(ByteBuffer(bytes: octets), promise: nil)
-        case .answerAndClose(let octets):
-            channel.writeAndFlush(ByteBuffer(bytes: octets)).whenComplete { _ in channel.close(promise: nil) }
-        case .answerAndReset(let octets):
-            channel.writeAndFlush(ByteBuffer(bytes: octets)).whenComplete { _ in channel.reset() }
+        case .answer(let bytes), .early(let bytes):
+            channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
+        case .answerAndClose(let bytes):
+            channel.writeAndFlush(ByteBuffer(bytes: bytes)).whenComplete { _ in channel.close(promise: nil) }
+        case .answerAndReset(let bytes):
+            channel.writeAndFlush(ByteBuffer(bytes: bytes)).whenComplete { _ in channel.reset() }
         case .stream(let write):
             Task {
                 do {

@@ -10,7 +10,8 @@ import NIOSSL
 #endif
 
 extension Channel {
-    /// Closes so that the other side sees a reset, and no end; with TLS, so that it sees the end of TCP without that of TLS.
+    /// Closes so that the other side sees a reset, and no end; with TLS, so that it sees the end of
+    /// TCP without that of TLS.
     ///
     /// To be called on the event loop where there is TLS.
     func reset() {

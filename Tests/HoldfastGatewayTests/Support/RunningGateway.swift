@@ -6,7 +6,8 @@ import Logging
 import NIOCore
 import NIOPosix
 
-/// A gateway on a free port, in front of an origin, with a store in memory and a clock that is moved by hand.
+/// A gateway on a free port, in front of an origin, with a store in memory and a clock that is
+/// moved by hand.
 ///
 /// Its limits of time are out of reach: a test that is about one sets it.
 struct RunningGateway: Sendable {
@@ -83,8 +84,8 @@ struct RunningGateway: Sendable {
 
     /// One request on a connection of its own.
     ///
-    /// A client has all bytes of a response that names its length before the response is stored. This
-    /// returns when it is stored too, so that the next request finds it.
+    /// A client has all bytes of a response that names its length before the response is stored.
+    /// This returns when it is stored too, so that the next request finds it.
     func send(_ request: String) async throws -> RawResponse {
         let fillsBefore = engine.fillCount
         let response = try await RawClient.send(request, to: port)

@@ -1,7 +1,8 @@
 import Foundation
 import NIOSSL
 
-/// A certificate for `localhost` and 127.0.0.1, valid from 2020 to 2120, that nobody trusts who was not told to.
+/// A certificate for `localhost` and 127.0.0.1, valid from 2020 to 2120, that nobody trusts who was
+/// not told to.
 ///
 /// Its key is no secret: it protects nothing but the tests' own connections to themselves.
 enum TestCertificate {

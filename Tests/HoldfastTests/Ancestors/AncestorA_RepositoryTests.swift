@@ -101,7 +101,8 @@ private struct GraphQLMoments: MomentsRepository {
         }
     }
 
-    // A second operation, a mutation, updates the likes of a moment; the feed that is stored knows of it.
+    // A second operation, a mutation, updates the likes of a moment; the feed that is stored knows
+    // of it.
     @Test(arguments: [false, true]) func aMutationUpdatesTheLikesOfAMoment(usesGraphQL: Bool) async throws {
         try await ClientFixture.run { fixture in
             let moments = repository(fixture.client, fixture.origin.baseURL, usesGraphQL: usesGraphQL)
@@ -116,7 +117,8 @@ private struct GraphQLMoments: MomentsRepository {
         }
     }
 
-    // Errors in a GraphQL answer with status 200 are an error that has what data there is; what is stored stays.
+    // Errors in a GraphQL answer with status 200 are an error that has what data there is; what is
+    // stored stays.
     @Test func partialErrorsOfGraphQLAreAnErrorWithTheDataThereIs() async throws {
         try await ClientFixture.run { fixture in
             let moments = GraphQLMoments(client: fixture.client, url: fixture.origin.baseURL)

@@ -42,7 +42,8 @@ import Testing
         }
     }
 
-    // A session with an associated response type, its methods through one request; a base URL plus a path.
+    // A session with an associated response type, its methods through one request; a base URL plus
+    // a path.
     @Test func everyMethodGoesThroughOneRequestBelowTheBaseURL() async throws {
         try await ClientFixture.run { fixture in
             let url = fixture.origin.baseURL + "/echo"
@@ -100,7 +101,8 @@ import Testing
             let (client, feed, threads) = (fixture.client, fixture.feed, Events())
             let queue = DispatchQueue(label: "caller")
             let wasCalled = await withCheckedContinuation { continuation in
-                // The queue does nothing else before the last callback has come: on it, it would never come.
+                // The queue does nothing else before the last callback has come: on it, it would
+                // never come.
                 queue.async {
                     let completed = DispatchSemaphore(value: 0)
                     let subscription = client.startWith(feed).subscribe(
@@ -125,7 +127,8 @@ import Testing
         (try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)) ?? ""
     }
 
-    // No data, a status, a failure without a status and content of another form are four errors, each the one end there is.
+    // No data, a status, a failure without a status and content of another form are four errors,
+    // each the one end there is.
     @Test(
         arguments: [
             ("/empty", HoldfastError.Code.noData, 200), ("/failing?status=503", .status, 503),
@@ -170,7 +173,8 @@ import Testing
         }
     }
 
-    // Also where the response is being stored: it goes on for a second without a reader, and no longer.
+    // Also where the response is being stored: it goes on for a second without a reader, and no
+    // longer.
     @Test(arguments: ["/bytes/100000", "/bytes/100000?chunked=true"])
     func cancellingAllSubscriptionsEndsAResponseThatIsBeingStored(path: String) async throws {
         try await ClientFixture.run { fixture in

@@ -69,7 +69,8 @@ import Testing
         }
     }
 
-    // `HTTPTask`: plain; with body and URL parameters; the same with additional headers. The API key goes into every request.
+    // `HTTPTask`: plain; with body and URL parameters; the same with additional headers. The API
+    // key goes into every request.
     @Test func aTaskIsPlainOrHasParametersAndHeaders() async throws {
         try await run { client, _ in
             let newest = try await client.fetch(Movies.newest(page: 2)).value

@@ -46,7 +46,8 @@ import Testing
         }
     }
 
-    // `target.cache.request()`: the stored response first, then the network's; `map` applies to both.
+    // `target.cache.request()`: the stored response first, then the network's; `map` applies to
+    // both.
     @Test func cacheRequestEmitsTheStoredThenTheNetworksAndMapAppliesToBoth() async throws {
         try await run(.fresh(Self.ada), .fresh(Self.renamed)) { _ in
             let call = GitHub.user("ada").cache.map(User.self)
@@ -73,7 +74,8 @@ import Testing
         }
     }
 
-    // `target.onCache(Model.self) { … }.request()`: the stored object apart, then a single from the network, which is stored.
+    // `target.onCache(Model.self) { … }.request()`: the stored object apart, then a single from the
+    // network, which is stored.
     @Test func onCacheTellsTheStoredFromTheNetworksWhichIsStored() async throws {
         try await run(.fresh(Self.ada), .fresh(Self.renamed)) { fixture in
             let events = Events()
@@ -93,7 +95,8 @@ import Testing
         }
     }
 
-    // The three wishes: show what is stored first; replace it when the network answers; when it fails, load what is stored.
+    // The three wishes: show what is stored first; replace it when the network answers; when it
+    // fails, load what is stored.
     @Test func theThreeWishes() async throws {
         try await ClientFixture.run { fixture in
             let feed = fixture.feed

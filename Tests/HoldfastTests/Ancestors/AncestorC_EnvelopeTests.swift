@@ -12,7 +12,8 @@ import Testing
         AnyRequest(baseURL: fixture.origin.baseURL, path: "/envelope/\(path)")
     }
 
-    // Keys for code, success value, message and model, each a path (`error>errMsg`), set once, overridden per request.
+    // Keys for code, success value, message and model, each a path (`error>errMsg`), set once,
+    // overridden per request.
     @Test func anEnvelopeIsDescribedByPathsOnceAndOverriddenPerRequest() async throws {
         let envelope = Envelope(
             code: ValuePath("error>errCode", separator: ">"),
@@ -115,7 +116,8 @@ import Testing
             #expect(try await call.map(Person.self, at: "list[1].who").fetch().value == Person(fullName: "Bob"))
             let list = try await call.map([[String: Person]].self, at: "list").fetch().value
             #expect(list.compactMap { $0["who"]?.fullName } == ["Ada", "Bob"])
-            // What is stored is no value to this decoder, so that the origin is asked: it has no other.
+            // What is stored is no value to this decoder, so that the origin is asked: it has no
+            // other.
             fixture.script("/x", .fresh(#"{"list":[{"who":{"full_name":"Ada"}}]}"#))
             let error = await failure {
                 _ = try await fixture.client.call(fixture.get("/x")).map([Person].self, at: "list").fetch()

@@ -8,7 +8,8 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct AncestorC_StoreTests {
     private static let key = "https://a.example/x"
 
-    // Separate methods for decoded objects and raw responses; what one writes, its own reading finds, and only that.
+    // Separate methods for decoded objects and raw responses; what one writes, its own reading
+    // finds, and only that.
     @Test func whatWasWrittenIsReadAndObjectsAndResponsesAreApart() async throws {
         try await ScriptedClient.run { fixture in
             let store = fixture.client.store
@@ -26,7 +27,8 @@ import Testing
         }
     }
 
-    // Key = URL plus parameters, in whatever order they are written; and method and content, whatever the kind of body.
+    // Key = URL plus parameters, in whatever order they are written; and method and content,
+    // whatever the kind of body.
     @Test func theKeyHasURLParametersMethodAndContent() async throws {
         try await ScriptedClient.run { fixture in
             let url = ScriptedClient.url

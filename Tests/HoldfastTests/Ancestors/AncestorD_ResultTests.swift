@@ -55,7 +55,8 @@ extension Endpoint where Self == HarbourAPI.Thing {
         #expect(events.all == ["success 3", "failure sorry"])
     }
 
-    // `map` / `flatMap` chain steps: object to dictionary, to array of dictionaries, to model, array to models.
+    // `map` / `flatMap` chain steps: object to dictionary, to array of dictionaries, to model,
+    // array to models.
     @Test func stepsLeadFromTheObjectToModels() async throws {
         let answer = try await result(#"{"things":[{"id":"1","name":"a"},{"id":2,"name":"b","likes":3}]}"#).map(\.value)
         let things = answer.step(.dictionary).step { $0["things"] }

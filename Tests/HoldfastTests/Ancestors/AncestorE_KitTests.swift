@@ -47,7 +47,8 @@ import Testing
         var list: [MomentsDetails.Moment]
     }
 
-    // Uploads, by PUT too: files as multipart with name, file name and MIME type; parameters in the URL.
+    // Uploads, by PUT too: files as multipart with name, file name and MIME type; parameters in the
+    // URL.
     @Test(arguments: [HTTPRequest.Method.put, .post]) func filesAreUploaded(method: HTTPRequest.Method) async throws {
         try await ClientFixture.run { fixture in
             let file = fixture.folder + "-upload.png"

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// What the pages of `Holdfast.docc` show is what is compiled: each block of theirs stands in a file beside this one, line by line.
+/// What the pages of `Holdfast.docc` show is what is compiled: each block of theirs stands in a
+/// file beside this one, line by line.
 @Suite struct PagesTests {
     private static let here = URL(filePath: #filePath).deletingLastPathComponent()
     private static let pages = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

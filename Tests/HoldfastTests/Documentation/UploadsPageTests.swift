@@ -66,7 +66,7 @@ import Testing
 
     @Test func whatIsSentIsWhatThePageSays() async throws {
         let photo = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).jpg").path
-        try Data("octets of a boat".utf8).write(to: URL(filePath: photo))
+        try Data("bytes of a boat".utf8).write(to: URL(filePath: photo))
         defer { try? FileManager.default.removeItem(atPath: photo) }
         try await withTestClient(.init(environment: .production)) { test in
             for path in ["comments", "moments", "moments/1/like"] {
@@ -78,7 +78,7 @@ import Testing
             let sent = test.transport.received
             #expect(sent.map(\.head.method) == [.post, .post, .put])
             #expect(sent[0].text == #"{"text":"fine"}"#)
-            #expect(sent[1].text?.contains("At the pier") == true && sent[1].text?.contains("octets of a boat") == true)
+            #expect(sent[1].text?.contains("At the pier") == true && sent[1].text?.contains("bytes of a boat") == true)
         }
     }
 

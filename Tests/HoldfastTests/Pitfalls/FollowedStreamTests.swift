@@ -20,7 +20,8 @@ import Testing
         }
     }
 
-    // `map` and the other steps apply to what comes later as well, and what it cannot read is passed over.
+    // `map` and the other steps apply to what comes later as well, and what it cannot read is
+    // passed over.
     @Test func stepsApplyToWhatComesLater() async throws {
         try await ScriptedClient.run { fixture in
             fixture.script("/x", .fresh("1"), .fresh("two"), .fresh("3"))

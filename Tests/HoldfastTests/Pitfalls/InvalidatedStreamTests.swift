@@ -217,7 +217,8 @@ import Testing
         }
     }
 
-    // An invalidation while the origin answers keeps the answer from being stored; what is stored is then older than what was emitted.
+    // An invalidation while the origin answers keeps the answer from being stored; what is stored
+    // is then older than what was emitted.
     @Test func anOlderValueNeverFollowsANewerOne() async throws {
         try await run { fixture in
             let gate = Gate()

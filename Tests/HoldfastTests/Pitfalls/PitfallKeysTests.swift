@@ -3,7 +3,8 @@ import Holdfast
 import HoldfastTesting
 import Testing
 
-/// What went wrong with keys elsewhere, at the level of the client: requests that are not the same do not answer each other.
+/// What went wrong with keys elsewhere, at the level of the client: requests that are not the same
+/// do not answer each other.
 @Suite(.timeLimit(.minutes(20))) struct PitfallKeysTests {
     private typealias Request = AnyRequest<String>
 
@@ -64,7 +65,8 @@ import Testing
         ])
     }
 
-    // Random dictionary order (MoyaMapper, RxNetwork, hyperoslo 297): the same parameters are the same key, in every process.
+    // Random dictionary order (MoyaMapper, RxNetwork, hyperoslo 297): the same parameters are the
+    // same key, in every process.
     @Test func parametersAreInOneOrder() async throws {
         try await ScriptedClient.run { fixture in
             let names = (0..<40).map { "name\($0)" }
@@ -123,7 +125,8 @@ import Testing
         ])
     }
 
-    // 64-bit digests are trusted as identity: content is known by 256 bits of it, targets by all their octets. So many that differ in one octet stay apart.
+    // 64-bit digests are trusted as identity: content is known by 256 bits of it, targets by all
+    // their bytes. So many that differ in one byte stay apart.
     @Test func manySimilarRequestsStayApart() async throws {
         try await expectApart((0..<150).map { get("/items/\($0)") } + (0..<150).map { post("/items", "\($0)") })
     }
@@ -145,7 +148,8 @@ import Testing
         }
     }
 
-    // One user's private response to another (OkHttp 9365). ResilienceTests has principals; here credentials without a name, too.
+    // One user's private response to another (OkHttp 9365). ResilienceTests has principals; here
+    // credentials without a name, too.
     @Test func oneUsersResponseIsNotAnothers() async throws {
         let key = try #require(HTTPField.Name("X-Api-Key"))
         func request(_ headers: HTTPFields, principal: String? = nil) -> Request {

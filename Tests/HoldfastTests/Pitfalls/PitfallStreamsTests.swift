@@ -15,8 +15,9 @@ import Testing
         }
     }
 
-    // Callers await a two-value stream and only ever see the stored one (Akavache 256, 268): whoever awaits one value does not get
-    // a stale one in the place of an answer that could be had, and whoever awaits the stream to its end gets both.
+    // Callers await a two-value stream and only ever see the stored one (Akavache 256, 268):
+    // whoever awaits one value does not get a stale one in the place of an answer that could be
+    // had, and whoever awaits the stream to its end gets both.
     @Test func whoeverAwaitsGetsTheNetworksValue() async throws {
         try await ScriptedClient.run { fixture in
             fixture.script("/x", .fresh("1"), .fresh("2"), .fresh("3"))
@@ -29,7 +30,8 @@ import Testing
         }
     }
 
-    // The source is read twice (Store 572). StreamTests counts requests; here each content is decoded once as well.
+    // The source is read twice (Store 572). StreamTests counts requests; here each content is
+    // decoded once as well.
     @Test func eachSourceIsReadAndDecodedOnce() async throws {
         let decoded = Events()
         try await ScriptedClient.run(.init(decoder: CountingDecoder(decoded: decoded))) { fixture in
@@ -46,7 +48,8 @@ import Testing
         }
     }
 
-    // A later write is not seen by an open stream (Store 541): not even another client's on the same store. StreamTests has the same client's.
+    // A later write is not seen by an open stream (Store 541): not even another client's on the
+    // same store. StreamTests has the same client's.
     @Test func aLaterWriteOfAnotherClientIsSeenByAnOpenStream() async throws {
         try await ScriptedFixture.run { fixture in
             fixture.script("/x", .fresh("1"), .fresh("2"))
@@ -61,7 +64,8 @@ import Testing
         }
     }
 
-    // The origin of a value is encoded as a fake status 230 (MoyaMapper): the status is the origin's, also of what is stored.
+    // The origin of a value is encoded as a fake status 230 (MoyaMapper): the status is the
+    // origin's, also of what is stored.
     @Test func whereAValueComesFromIsNoStatus() async throws {
         try await ScriptedClient.run { fixture in
             fixture.script(
@@ -76,7 +80,8 @@ import Testing
         }
     }
 
-    // The closure runs when the chain is built, not when it starts (RxNetwork). OnCacheTests has the stored value's closure; here every step.
+    // The closure runs when the chain is built, not when it starts (RxNetwork). OnCacheTests has
+    // the stored value's closure; here every step.
     @Test func noStepRunsBeforeTheStart() async throws {
         let events = Events()
         struct Noting: Endpoint {

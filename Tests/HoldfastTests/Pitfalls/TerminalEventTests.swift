@@ -78,7 +78,8 @@ import Testing
         )
     }
 
-    // The network is cut in the middle of the body: each strategy does what it does for an origin that is away, and what is stored stays.
+    // The network is cut in the middle of the body: each strategy does what it does for an origin
+    // that is away, and what is stored stays.
     @Test(
         arguments: [
             (SingleValueStrategy.standard, "1", nil), (.storedFirst, "1", nil), (.staleWhileRevalidate, "1", nil),
@@ -102,7 +103,8 @@ import Testing
         }
     }
 
-    // In a stream of two values the stored one comes, and then the failure; without a stored one only that.
+    // In a stream of two values the stored one comes, and then the failure; without a stored one
+    // only that.
     @Test func aCutInTheBodyOfAStream() async throws {
         try await ClientFixture.run { fixture in
             var request = AnyRequest<Data>(
@@ -169,7 +171,8 @@ import Testing
         }
     }
 
-    // What is stored as another type is a miss for this one: the network is asked, and the stored value stays for those who can read it.
+    // What is stored as another type is a miss for this one: the network is asked, and the stored
+    // value stays for those who can read it.
     @Test(arguments: [SingleValueStrategy.standard, .storedFirst, .staleWhileRevalidate])
     func aStoredValueOfAnotherTypeIsAMiss(strategy: SingleValueStrategy) async throws {
         try await ScriptedClient.run { fixture in

@@ -3,7 +3,7 @@ import HTTPTypes
 import NIOCore
 
 extension Oracle {
-    /// A body that ended is, octet for octet, what the origin sent for that representation.
+    /// A body that ended is, byte for byte, what the origin sent for that representation.
     func judgeBody(_ call: Call, _ response: CacheResponse, _ last: OriginEntry, _ brought: OriginEntry?) {
         let status = response.head.status.code
         if status == 206, call.fields[.range] == nil { report(call, "a part, though the whole was asked for") }
@@ -14,27 +14,27 @@ extension Oracle {
             if call.body.readableBytes > 0 { report(call, "a body that nobody sent") }
             return
         }
-        let octets = world.octets(of: representation)
+        let bytes = world.bytes(of: representation)
         if status != 206 {
             if status != representation.status {
                 report(call, "status of another answer than its body's (\(representation.status))")
             }
-            if call.body == octets { return }
+            if call.body == bytes { return }
             if isCutQuietly(response, brought) { return }
             return report(
                 call,
-                "\(call.body.readableBytes) octets that are not the \(octets.readableBytes) of entry \(brought.number) "
+                "\(call.body.readableBytes) bytes that are not the \(bytes.readableBytes) of entry \(brought.number) "
                     + "(\(representation.opaqueTag), \(brought.body))"
             )
         }
         guard let range = response.head.headerFields[.contentRange].flatMap(Self.range) else {
-            return judgeParts(call, response, octets)
+            return judgeParts(call, response, bytes)
         }
-        guard range.total == octets.readableBytes, range.octets.upperBound <= octets.readableBytes,
-            let part = octets.getSlice(at: range.octets.lowerBound, length: range.octets.count)
+        guard range.total == bytes.readableBytes, range.bytes.upperBound <= bytes.readableBytes,
+            let part = bytes.getSlice(at: range.bytes.lowerBound, length: range.bytes.count)
         else { return report(call, "Content-Range of another representation than entry \(brought.number)") }
         if call.body != part, !isCutQuietly(response, brought) {
-            report(call, "octets that are not those of its Content-Range in entry \(brought.number)")
+            report(call, "bytes that are not those of its Content-Range in entry \(brought.number)")
         }
     }
 
@@ -43,7 +43,7 @@ extension Oracle {
         response.source == .network && brought.body == .cutQuietly
     }
 
-    static func range(_ text: String) -> (octets: Range<Int>, total: Int)? {
+    static func range(_ text: String) -> (bytes: Range<Int>, total: Int)? {
         let parts = text.dropFirst(6).split { $0 == "-" || $0 == "/" }
         guard text.hasPrefix("bytes "), parts.count == 3, let first = Int(parts[0]), let last = Int(parts[1]),
             let total = Int(parts[2]), first <= last
@@ -52,7 +52,7 @@ extension Oracle {
     }
 
     /// `multipart/byteranges`, each part where it says. RFC 9110 §14.6
-    private func judgeParts(_ call: Call, _ response: CacheResponse, _ octets: ByteBuffer) {
+    private func judgeParts(_ call: Call, _ response: CacheResponse, _ bytes: ByteBuffer) {
         guard let type = response.head.headerFields[.contentType], let place = type.range(of: "boundary=") else {
             return report(call, "206 without Content-Range or boundary")
         }
@@ -68,8 +68,8 @@ extension Oracle {
             guard
                 let range = head.first(where: { $0.lowercased().hasPrefix("content-range:") })
                     .flatMap({ Self.range(String($0.dropFirst(14).drop { $0 == " " })) }),
-                range.total == octets.readableBytes, let part = body.readSlice(length: range.octets.count),
-                part == octets.getSlice(at: range.octets.lowerBound, length: range.octets.count)
+                range.total == bytes.readableBytes, let part = body.readSlice(length: range.bytes.count),
+                part == bytes.getSlice(at: range.bytes.lowerBound, length: range.bytes.count)
             else { return report(call, "a part that is not what its Content-Range says") }
             count += 1
         }
@@ -116,7 +116,8 @@ extension Oracle {
         if call.isCancelled || world.isShutDown { return }
         let entries = [last, brought].compactMap { $0 }
         if entries.contains(where: { $0.body == .broken || $0.body == .cutQuietly }) { return }
-        // A body that is no longer stored leaves slow readers behind, and one in parts is opened part by part.
+        // A body that is no longer stored leaves slow readers behind, and one in parts is opened
+        // part by part.
         if world.configuration.storeFaults > 0, error is BodyStreamError || error is SimulatedStore.Fault { return }
         if case BodyStreamError.fellBehind = error, world.resources[call.resource].maximumLength > 1_000_000 { return }
         report(call, "its body broke off: \(error)")

@@ -55,10 +55,11 @@ extension Oracle {
         let isGood = mayAnswer || (mayBeStale && served.status < 400)
         if isGood, preference == .storedFirst || preference == .storedOnly { return }
         if preference != .networkOnly {
-            if isGood, sawOriginAway(call) { return }
+            if isGood, sawOriginUnreachable(call) { return }
             let detail = response.outcome.detail?.description
             if detail == "stale-if-error", served.allowsStaleOnError(call), sawServerError(call) { return }
-            // Too many wait for the origin: the cache's own 503, for which the same may stand in. RFC 5861 §4
+            // Too many wait for the origin: the cache's own 503, for which the same may stand in.
+            // RFC 5861 §4
             if detail == "overloaded", served.allowsStaleOnError(call) { return }
             // Who wants the network first has the stored response where no request could be sent.
             if detail == "overloaded", isGood, preference == .networkFirst { return }
@@ -72,7 +73,8 @@ extension Oracle {
         )
     }
 
-    /// What the network answered is new, or as good as stored: whoever joins late gets nothing stale.
+    /// What the network answered is new, or as good as stored: whoever joins late gets nothing
+    /// stale.
     private func judgeNetworkTime(_ call: Call, _ response: CacheResponse, _ last: OriginEntry, _ isInvalidated: Bool) {
         if isInvalidated { report(call, "the network's answer \(last.number) was requested before the invalidation") }
         guard last.fateTick < call.quiescentTick, last.fateAt < call.begunAt, last.call != call.number,
@@ -82,7 +84,8 @@ extension Oracle {
         if [.networkFirst, .networkOnly].contains(call.request.preference), !isStoredFirst {
             report(call, "joined the answer \(last.number) that was there before, and was to ask the origin")
         }
-        // The origin had answered before this call came: that is reuse, and its rules are those of a stored response.
+        // The origin had answered before this call came: that is reuse, and its rules are those of
+        // a stored response.
         let served = Served(
             last.fields,
             explicitExpiry: expiries(of: last).first,
@@ -150,25 +153,27 @@ extension Oracle {
 
     // MARK: Evidence
 
-    /// A request that keeps failing is refused by itself for no longer than this. docs/decisions/0007
+    /// A request that keeps failing is refused by itself for no longer than this.
+    /// docs/decisions/0007
     private static let longestPause: Int64 = 8000
 
     /// Somebody found the origin away, lately enough that this call may know of it.
-    func sawOriginAway(_ call: Call) -> Bool {
+    func sawOriginUnreachable(_ call: Call) -> Bool {
         let host = world.resources[call.resource].host
         let hardTimeout = world.configuration.options.hardTimeout?.milliseconds ?? .max
-        var isAway = false
-        var awayAt: Int64 = 0
+        var isOriginUnreachable = false
+        var unreachableAt: Int64 = 0
         for entry in world.log.filter({ $0.host == host }).sorted(by: { $0.fateTick < $1.fateTick }) {
             // An answer that came when the engine had given up waiting is none.
             let isTooLate = entry.endedAfter - entry.arrivedAfter >= hardTimeout
             switch entry.fate {
-            case .unreachable: (isAway, awayAt) = (true, entry.endedAfter)
-            case .cancelled where isTooLate, .answered where isTooLate: (isAway, awayAt) = (true, entry.endedAfter)
+            case .unreachable: (isOriginUnreachable, unreachableAt) = (true, entry.endedAfter)
+            case .cancelled where isTooLate, .answered where isTooLate:
+                (isOriginUnreachable, unreachableAt) = (true, entry.endedAfter)
             case .cancelled: break
             case .answered:
                 // Of what happened at one instant the engine may have seen the failure last.
-                if entry.fateTick < call.quiescentTick, entry.endedAfter > awayAt { isAway = false }
+                if entry.fateTick < call.quiescentTick, entry.endedAfter > unreachableAt { isOriginUnreachable = false }
             case .waiting: break
             }
             if entry.fate == .unreachable || (isTooLate && entry.fate != .waiting), entry.resource == call.resource,
@@ -183,7 +188,7 @@ extension Oracle {
             }
         }
         // Probes of a host's root leave no entry.
-        return isAway || world.away.contains(host)
+        return isOriginUnreachable || world.away.contains(host)
     }
 
     private func sawServerError(_ call: Call) -> Bool {

@@ -71,13 +71,13 @@ struct Oracle {
         case .staleForbidden:
             let isAllowed =
                 call.mode == .offline || call.request.preference == .storedOnly
-                || Rules(call.fields[.cacheControl]).has("only-if-cached") || sawOriginAway(call)
+                || Rules(call.fields[.cacheControl]).has("only-if-cached") || sawOriginUnreachable(call)
             if !isAllowed { report(call, "refused though the origin can be reached") }
         case .originUnreachable:
-            if !sawOriginAway(call) { report(call, "says the origin is away, and it was not") }
+            if !sawOriginUnreachable(call) { report(call, "says the origin is away, and it was not") }
             judgeMiss(call)
         case .transportFailed:
-            if !call.entries.contains(where: { world.log[$0].fate == .unreachable }), !sawOriginAway(call) {
+            if !call.entries.contains(where: { world.log[$0].fate == .unreachable }), !sawOriginUnreachable(call) {
                 report(call, "says the exchange failed, and it did not")
             }
         case .overloaded:
@@ -154,7 +154,8 @@ struct Oracle {
                 report(call, "got answer \(entry.number), which was made for a guest alone")
             }
             guard !other.asker.isAnybody else { continue }
-            // A 304 to somebody else freshens what everybody shares, and so does a HEAD that is for everybody.
+            // A 304 to somebody else freshens what everybody shares, and so does a HEAD that is for
+            // everybody.
             if entry !== brought, entry.kind == .notModified || (entry.kind == .head && !isShared) { continue }
             if entry !== brought, let brought, self.rules(of: brought).isForEverybody { continue }
             let allows = rules.isForEverybody || (isShared && rules.has("must-revalidate"))

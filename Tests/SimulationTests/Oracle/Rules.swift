@@ -1,6 +1,7 @@
 import HTTPTypes
 
-/// `Cache-Control` read once more, simply, by somebody who has not seen how the engine reads it. RFC 9111 §5.2
+/// `Cache-Control` read once more, simply, by somebody who has not seen how the engine reads it.
+/// RFC 9111 §5.2
 struct Rules {
     private var values: [String: [String]] = [:]
 

@@ -1,7 +1,8 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// A served stored response as the oracle sees it: the origin's own words, and its own arithmetic. RFC 9111 §4.2
+/// A served stored response as the oracle sees it: the origin's own words, and its own arithmetic.
+/// RFC 9111 §4.2
 struct Served {
     let isShared: Bool
     let status: Int
@@ -16,8 +17,8 @@ struct Served {
     /// - Parameters:
     ///   - last: the answer that its head is of (a 200, a 304 or a HEAD).
     ///   - now: when the call came in.
-    ///   - claimedAge: what the cache says. What came ahead of the clock has an unknown age; what came
-    ///     during the call has none, and that is not told apart here.
+    ///   - claimedAge: what the cache says. What came ahead of the clock has an unknown age; what
+    ///     came during the call has none, and that is not told apart here.
     init(
         _ fields: HTTPFields,
         explicitExpiry: Timestamp?,
@@ -37,7 +38,8 @@ struct Served {
         self.explicitExpiry = explicitExpiry
 
         let received = last.fateAt
-        // `Date` has whole seconds, so apparent age counts them; without `Date` it counts as received.
+        // `Date` has whole seconds, so apparent age counts them; without `Date` it counts as
+        // received.
         let date = last.date ?? Self.seconds(received)
         let apparentAge = max(0, Self.seconds(received) - date) * 1000
         let responseDelay = max(0, received - last.arrivedAt)
@@ -46,7 +48,8 @@ struct Served {
         age = isUnknown ? .max : max(apparentAge, ageValue + responseDelay) + max(0, now - received)
 
         var lifetime: Int64 = 0
-        // A 304 without `Date` gets the second in which it came, as a recipient with a clock writes it. RFC 9110 §6.6.1
+        // A 304 without `Date` gets the second in which it came, as a recipient with a clock writes
+        // it. RFC 9110 §6.6.1
         let isDated = fields[.date] != nil
         let dateTime = last.date.map { $0 * 1000 } ?? (isDated ? Self.seconds(received) * 1000 : received)
         if isShared, let time = rules.time("s-maxage") {

@@ -6,7 +6,8 @@ import NIOCore
 
 /// What is in the store may be there, and is what an origin sent.
 extension Simulation {
-    /// Nothing is stored that origin or caller said not to, and in a shared cache nothing that is one person's.
+    /// Nothing is stored that origin or caller said not to, and in a shared cache nothing that is
+    /// one person's.
     func checkStore() {
         for stored in store.base.all {
             guard let brought = oracle.entry(stored.head.fields[.brought]) else {
@@ -55,20 +56,20 @@ extension Simulation {
                 let stream = try? await store.base.openBody(of: stored),
                 let body = try? await stream.collect(upTo: 1 << 24)
             else { continue }
-            var octets = world.octets(of: representation)
+            var bytes = world.bytes(of: representation)
             if stored.head.status == .partialContent {
                 guard let range = stored.head.fields[.contentRange].flatMap(Oracle.range),
-                    let part = octets.getSlice(at: range.octets.lowerBound, length: range.octets.count)
+                    let part = bytes.getSlice(at: range.bytes.lowerBound, length: range.bytes.count)
                 else {
                     world.violations.append("store: entry \(brought.number) has no Content-Range that fits")
                     continue
                 }
-                octets = part
+                bytes = part
             }
-            if body != octets {
+            if body != bytes {
                 world.violations.append(
-                    "store: the body of entry \(brought.number) (\(brought.body)) has \(body.readableBytes) octets, and is not the "
-                        + "\(octets.readableBytes) that were sent"
+                    "store: the body of entry \(brought.number) (\(brought.body)) has \(body.readableBytes) bytes, and is not the "
+                        + "\(bytes.readableBytes) that were sent"
                 )
             }
         }

@@ -1,13 +1,15 @@
 import Foundation
 
-/// Runs Swift concurrency on one thread of its own, in an order that a seed decides: what is run here once is run again just so.
+/// Runs Swift concurrency on one thread of its own, in an order that a seed decides: what is run
+/// here once is run again just so.
 ///
-/// Whatever a task on this thread starts or resumes stays on it, unstructured tasks included: the runtime's hook for jobs without an executor
-/// hands every job that is enqueued *from* this thread back to it. Other threads, and so the other tests of the process, are not touched.
-/// What waits for its turn does so with ``yield()``, because `Task.yield()` can leave the thread.
+/// Whatever a task on this thread starts or resumes stays on it, unstructured tasks included: the
+/// runtime's hook for jobs without an executor hands every job that is enqueued *from* this thread
+/// back to it. Other threads, and so the other tests of the process, are not touched. What waits
+/// for its turn does so with ``yield()``, because `Task.yield()` can leave the thread.
 ///
-/// It also knows what no pool knows: that nothing can run any more. So time moves only while everybody waits (``quiesce()``), and a caller that
-/// will never be resumed is found at once.
+/// It also knows what no pool knows: that nothing can run any more. So time moves only while
+/// everybody waits (``quiesce()``), and a caller that will never be resumed is found at once.
 final class SerialThread: @unchecked Sendable {
     // Unchecked: all of its state is used on its one thread alone, from the first job to the last.
 
@@ -53,8 +55,9 @@ final class SerialThread: @unchecked Sendable {
 
     /// Lets others who are ready go first.
     ///
-    /// `Task.yield()` does so on this thread only where the task is on no actor: an actor's goes to the runtime's pool and past the hook, and whatever it wakes
-    /// from there follows it. Then nothing is ready here although not everybody waits, so that time passes too early.
+    /// `Task.yield()` does so on this thread only where the task is on no actor: an actor's goes to
+    /// the runtime's pool and past the hook, and whatever it wakes from there follows it. Then
+    /// nothing is ready here although not everybody waits, so that time passes too early.
     static func yield() async {
         await withCheckedContinuation { continuation in
             guard let thread = Hook.current else { preconditionFailure("A task of the simulation left its thread.") }

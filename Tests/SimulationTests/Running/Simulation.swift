@@ -5,7 +5,8 @@ import HoldfastTesting
 import Logging
 import NIOCore
 
-/// One run of the engine in a world that a seed decides. See ``SerialThread`` for why the same seed is the same run.
+/// One run of the engine in a world that a seed decides. See ``SerialThread`` for why the same seed
+/// is the same run.
 final class Simulation: @unchecked Sendable {
     // Unchecked: see ``World``.
 

@@ -1,7 +1,8 @@
 import HTTPTypes
 import NIOCore
 
-/// What a body is: its octets follow from this alone, so every served octet can be traced to the answer that brought it.
+/// What a body is: its bytes follow from this alone, so every served byte can be traced to the
+/// answer that brought it.
 struct Representation: Hashable, Sendable {
     var resource: Int
     /// The version of the resource that the origin had then.
@@ -13,15 +14,15 @@ struct Representation: Hashable, Sendable {
     var status = 200
     var length: Int
 
-    /// Random octets, so that no stretch of one is by chance a stretch of another.
-    var octets: ByteBuffer {
+    /// Random bytes, so that no stretch of one is by chance a stretch of another.
+    var bytes: ByteBuffer {
         var seed = UInt64(resource &* 1_000_003 &+ version) &* 31 &+ UInt64(status) &+ (UInt64(serial) << 32)
-        for octet in variant.utf8 { seed = (seed ^ UInt64(octet)) &* 0x100_0000_01B3 }
+        for byte in variant.utf8 { seed = (seed ^ UInt64(byte)) &* 0x100_0000_01B3 }
         var generator = SeededGenerator(seed, part: 7)
         var buffer = ByteBuffer()
-        buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: length + 8) { octets in
+        buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: length + 8) { bytes in
             for offset in stride(from: 0, to: length, by: 8) {
-                octets.storeBytes(of: generator.next(), toByteOffset: offset, as: UInt64.self)
+                bytes.storeBytes(of: generator.next(), toByteOffset: offset, as: UInt64.self)
             }
             return length
         }

@@ -3,7 +3,8 @@ import HTTPTypes
 import HoldfastTesting
 import NIOCore
 
-/// The origins: they hold the truth, answer conditions and ranges rightly, and misbehave as often as they were told.
+/// The origins: they hold the truth, answer conditions and ranges rightly, and misbehave as often
+/// as they were told.
 final class SimulatedOrigin: Transport, @unchecked Sendable {
     // Unchecked: see ``World``.
 
@@ -127,14 +128,14 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
                 body: .empty
             )
         }
-        let octets = world.octets(of: representation)
+        let bytes = world.bytes(of: representation)
         if resource.takesRanges, resource.status == 200, let range = request.headerFields[.range],
             ifRangeHolds(request.headerFields, resource, representation)
         {
             if let range = SimulatedRange(range)?.resolved(representation.length) {
                 entry.kind = .part
                 fields[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(representation.length)"
-                let part = octets.getSlice(at: range.lowerBound, length: range.count) ?? ByteBuffer()
+                let part = bytes.getSlice(at: range.lowerBound, length: range.count) ?? ByteBuffer()
                 return response(206, fields, part, resource.announcesLength, entry)
             }
             if SimulatedRange(range) != nil {
@@ -149,7 +150,7 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
                 )
             }
         }
-        return response(resource.status, fields, octets, resource.announcesLength, entry)
+        return response(resource.status, fields, bytes, resource.announcesLength, entry)
     }
 
     private func describe(_ resource: Resource, _ representation: Representation, _ entry: OriginEntry) -> HTTPFields {
@@ -197,7 +198,7 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
         entry.date = world.now / 1000
         fields[.date] = world.text(world.now / 1000)
         if generator.chance(0.3) { fields[.cacheControl] = "max-age=30" }
-        return response(status, fields, entry.representation.map(world.octets) ?? ByteBuffer(), true, entry)
+        return response(status, fields, entry.representation.map(world.bytes) ?? ByteBuffer(), true, entry)
     }
 
     /// An unsafe method succeeds, or does not.
@@ -233,15 +234,15 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
     private func response(
         _ status: Int,
         _ fields: HTTPFields,
-        _ octets: ByteBuffer,
+        _ bytes: ByteBuffer,
         _ announcesLength: Bool,
         _ entry: OriginEntry
     ) -> TransportResponse {
         var fields = fields
-        if announcesLength { fields[.contentLength] = "\(octets.readableBytes)" }
-        let isCut = octets.readableBytes > 0 && fault(0.3)
+        if announcesLength { fields[.contentLength] = "\(bytes.readableBytes)" }
+        let isCut = bytes.readableBytes > 0 && fault(0.3)
         let isQuiet = isCut && announcesLength && generator.chance(0.3)
-        let end = isCut ? generator.int(0...(octets.readableBytes - 1)) : octets.readableBytes
+        let end = isCut ? generator.int(0...(bytes.readableBytes - 1)) : bytes.readableBytes
         var chunks: [ByteBuffer] = []
         var offset = 0
         while offset < end {
@@ -249,7 +250,7 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
                 end - offset,
                 generator.chance(0.3) ? generator.int(1...20) : generator.int(200...max(200, end / 4))
             )
-            if let chunk = octets.getSlice(at: offset, length: count) { chunks.append(chunk) }
+            if let chunk = bytes.getSlice(at: offset, length: count) { chunks.append(chunk) }
             offset += count
         }
         let pauses = chunks.map { _ in
@@ -259,7 +260,7 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
         let (world, parts) = (self.world, chunks)
         openBodies += 1
         let place = Place { [self] in openBodies -= 1 }
-        let body = BodyStream(length: announcesLength ? Int64(octets.readableBytes) : nil) {
+        let body = BodyStream(length: announcesLength ? Int64(bytes.readableBytes) : nil) {
             var next = 0
             entry.body = .open
             return {

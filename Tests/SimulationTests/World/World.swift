@@ -6,9 +6,11 @@ import NIOCore
 
 /// Everything around the engine: clocks, origins' truth, and a log of all that happened.
 ///
-/// Its ticks count every event of a run, one after the other; so "before" and "after" are never in doubt.
+/// Its ticks count every event of a run, one after the other; so "before" and "after" are never in
+/// doubt.
 final class World: @unchecked Sendable {
-    // Unchecked: it lives on the simulation's one thread (``SerialThread``), and nobody else has it.
+    // Unchecked: it lives on the simulation's one thread (``SerialThread``), and nobody else has
+    // it.
 
     let wall = ManualClock()
     let durations = ManualDurationClock()
@@ -32,7 +34,7 @@ final class World: @unchecked Sendable {
     private(set) var tick = 0
     /// Milliseconds since the beginning; unlike the wall clock it never goes back.
     private(set) var elapsed: Int64 = 0
-    private var octets: [Representation: ByteBuffer] = [:]
+    private var bytes: [Representation: ByteBuffer] = [:]
 
     init(_ configuration: Configuration) { self.configuration = configuration }
 
@@ -42,11 +44,11 @@ final class World: @unchecked Sendable {
         return tick
     }
 
-    /// A representation's octets, made once: what the origin sends and what the oracle compares.
-    func octets(of representation: Representation) -> ByteBuffer {
-        if let known = octets[representation] { return known }
-        let made = representation.octets
-        octets[representation] = made
+    /// A representation's bytes, made once: what the origin sends and what the oracle compares.
+    func bytes(of representation: Representation) -> ByteBuffer {
+        if let known = bytes[representation] { return known }
+        let made = representation.bytes
+        bytes[representation] = made
         return made
     }
 

@@ -122,7 +122,8 @@ struct OriginConnection {
         if random.chance(0.6) { extra = OriginResponse.smuggled(number) }
         let name = History.Name(version: version, selector: request.selector)
         let way = request.resource.name
-        // What is in no segment of the response may cross with a next request, and pass for its response.
+        // What is in no segment of the response may cross with a next request, and pass for its
+        // response.
         let isApart = way == "own" || way == "second" || way == "idle"
         switch way {
         case "head": try socket.write(response.bytes + extra)

@@ -5,8 +5,10 @@ import Holdfast
 import NIOCore
 import NIOHTTP1
 
-/// layer-benchmark [--check] [--quick] [--only plain|network|store|memory|disk [--keys N] [--times N]]: what the request layer costs beside plain AsyncHTTPClient, in one run, in turn. layer-benchmark serve: the
-/// server that both ask. With `--only` one of them runs by itself, for a profile; with `--port` against a server that runs already.
+/// layer-benchmark [--check] [--quick] [--only plain|network|store|memory|disk [--keys N] [--times
+/// N]]: what the request layer costs beside plain AsyncHTTPClient, in one run, in turn.
+/// layer-benchmark serve: the server that both ask. With `--only` one of them runs by itself, for a
+/// profile; with `--port` against a server that runs already.
 @main struct LayerBenchmark {
     struct Get: Endpoint {
         typealias Response = Content
@@ -191,7 +193,8 @@ import NIOHTTP1
         ]
     }
 
-    /// What it costs to do nothing on another thread: an answer from disk does not keep a calling actor, so that it costs this too.
+    /// What it costs to do nothing on another thread: an answer from disk does not keep a calling
+    /// actor, so that it costs this too.
     @MainActor private func waking() async -> Figure {
         func nothing() async {
             await withCheckedContinuation { continuation in DispatchQueue.global().async { continuation.resume() } }
@@ -210,7 +213,8 @@ import NIOHTTP1
         )
     }
 
-    /// What a stored value costs the caller beyond decoding it: a task of no actor, as those are that a service's requests are answered by.
+    /// What a stored value costs the caller beyond decoding it: a task of no actor, as those are
+    /// that a service's requests are answered by.
     @concurrent
     private func stored(memory: Bool) async throws -> [Figure] {
         try await stored(
@@ -231,13 +235,13 @@ import NIOHTTP1
         let client = try await open(name, memory: memory)
         let endpoints = (0..<keys).map { Get(baseURL: url, path: "/stored/\($0)") }
         for endpoint in endpoints { _ = try await client.fetch(endpoint) }
-        // The decoder's cost is that of the same decoder on the same octets.
-        let (decoder, octets) = (JSONDecoder(), Data(Content.json.utf8))
+        // The decoder's cost is that of the same decoder on the same bytes.
+        let (decoder, bytes) = (JSONDecoder(), Data(Content.json.utf8))
         var (ours, decoding): ([Double], [Double]) = ([], [])
         for round in 0...rounds {
             let one = try await time(keys) {
                 for _ in 0..<keys {
-                    let content = try decoder.decode(Content.self, from: octets)
+                    let content = try decoder.decode(Content.self, from: bytes)
                     precondition(content.moments.count == 20)
                 }
             }

@@ -3,7 +3,8 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// Answers every request with the same JSON, as cheaply as it can be done, until its standard input ends. It runs in a process of its own, so that its work is nobody's but its own.
+/// Answers every request with the same JSON, as cheaply as it can be done, until its standard input
+/// ends. It runs in a process of its own, so that its work is nobody's but its own.
 enum Server {
     static func run() async throws {
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup(numberOfThreads: 1))

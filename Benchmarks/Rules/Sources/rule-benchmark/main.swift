@@ -2,9 +2,11 @@ import HTTPCache
 import HTTPTypes
 import HoldfastConfiguration
 
-// rule-benchmark [--check]: what it costs to find the rules of a request, with 1, 100 and 10,000 rules; first sight and remembered. One row for each, as a table.
+// rule-benchmark [--check]: what it costs to find the rules of a request, with 1, 100 and 10,000
+// rules; first sight and remembered. One row for each, as a table.
 
-/// Each rule is about a service of its own, below one of ten hosts; the last one is about everything.
+/// Each rule is about a service of its own, below one of ten hosts; the last one is about
+/// everything.
 func yaml(_ count: Int) -> String {
     var text = "version: 1\nrules:\n"
     for number in 0..<(count - 1) {

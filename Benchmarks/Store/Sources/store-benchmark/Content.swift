@@ -13,8 +13,8 @@ enum Content {
         CacheKey(target: try TargetURI(uri(number)))
     }
 
-    /// Octets that do not compress.
-    static func octets(_ number: Int, count: Int) -> [UInt8] {
+    /// Bytes that do not compress.
+    static func bytes(_ number: Int, count: Int) -> [UInt8] {
         var random = SplitMix(seed: UInt64(number) &+ 1)
         let words = (count + 7) / 8
         return [UInt8](unsafeUninitializedCapacity: words * 8) { buffer, initialized in
@@ -35,7 +35,7 @@ enum Content {
                 .eTag: "\"5f2b1c-3ab\"",
                 .lastModified: "Sun, 01 Mar 2026 11:00:00 GMT",
             ],
-            body: ByteBuffer(bytes: octets(number, count: count))
+            body: ByteBuffer(bytes: bytes(number, count: count))
         )
     }
 
@@ -61,17 +61,17 @@ struct SplitMix: RandomNumberGenerator {
     }
 }
 
-/// Octets as they are: beside caches of octets, JSON would be measured and not the store.
-struct OctetCoder: ObjectCoder {
+/// Bytes as they are: beside caches of bytes, JSON would be measured and not the store.
+struct ByteCoder: ObjectCoder {
     var contentType: String { "application/octet-stream" }
 
     func encode<Value: Encodable>(_ value: Value) throws -> [UInt8] {
-        guard let octets = value as? [UInt8] else { throw BenchmarkError("Only octets are stored here.") }
-        return octets
+        guard let bytes = value as? [UInt8] else { throw BenchmarkError("Only bytes are stored here.") }
+        return bytes
     }
 
-    func decode<Value: Decodable>(_ type: Value.Type, from octets: [UInt8]) throws -> Value {
-        guard let value = octets as? Value else { throw BenchmarkError("Only octets are stored here.") }
+    func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
+        guard let value = bytes as? Value else { throw BenchmarkError("Only bytes are stored here.") }
         return value
     }
 }

@@ -8,7 +8,8 @@ enum Disturbance {
     private static let hotCount = 2000
     private static let quietReads = 40_000
 
-    /// Purges of a tag that many entries carry: soft, then hard, each beside the same hits before it.
+    /// Purges of a tag that many entries carry: soft, then hard, each beside the same hits before
+    /// it.
     ///
     /// - Parameters, from `options`: those of ``Store``, and `count` of the entries with the tag.
     @concurrent
@@ -45,7 +46,8 @@ enum Disturbance {
 
     /// The same writes into a store with room to spare, and into one that is full and evicts.
     ///
-    /// - Parameters, from `options`: those of ``Store``, but `budget` is that of the full store and `folder` gets two.
+    /// - Parameters, from `options`: those of ``Store``, but `budget` is that of the full store and
+    ///   `folder` gets two.
     @concurrent
     static func measureEviction(_ options: Options) async throws -> Report {
         let budget = try options.number("budget")
@@ -54,7 +56,8 @@ enum Disturbance {
         for (name, budget) in [("room", budget * 8), ("full", budget)] {
             let store = try await Store.open(try Options(["evict", "folder=\(folder)/\(name)", "budget=\(budget)"]))
             try await Writing.write(store, .response, numbers: 0..<hotCount, length: 2048, tags: [], tasks: 64)
-            // As much as the smaller budget holds, and more: the full store has evicted before, and goes on.
+            // As much as the smaller budget holds, and more: the full store has evicted before, and
+            // goes on.
             let fill = hotCount..<hotCount + (try options.number("budget")) / 2800
             for start in stride(from: fill.lowerBound, to: fill.upperBound, by: 4000) {
                 let end = min(start + 4000, fill.upperBound)

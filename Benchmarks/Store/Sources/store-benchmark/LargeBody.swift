@@ -6,7 +6,7 @@ import OfflineStore
 
 /// One large body in and out, as it streams through an exchange: 64 KiB at a time.
 enum LargeBody {
-    /// - Parameters, from `options`: those of ``Store``, and `length` in octets.
+    /// - Parameters, from `options`: those of ``Store``, and `length` in bytes.
     @concurrent
     static func measureWriting(_ options: Options) async throws -> Report {
         let store = try await Store.open(options)
@@ -26,7 +26,7 @@ enum LargeBody {
             expectedLength: Int64(length),
             storedAt: Timestamp(seconds: 1_772_366_400)
         )
-        let chunk = ByteBuffer(bytes: Content.octets(1, count: 1 << 16))
+        let chunk = ByteBuffer(bytes: Content.bytes(1, count: 1 << 16))
         let before = ResidentMemory.present
         ResidentMemory.resetPeak()
         let watch = Stopwatch()
@@ -35,7 +35,8 @@ enum LargeBody {
         }
         var written = 0
         while written < length {
-            // Copied, as what comes off a socket would be: else all chunks were one and the same memory.
+            // Copied, as what comes off a socket would be: else all chunks were one and the same
+            // memory.
             let part = ByteBuffer(bytes: chunk.readableBytesView.prefix(length - written))
             written += part.readableBytes
             try await writer.append(part)

@@ -2,15 +2,16 @@ import OfflineStore
 
 /// Opening a store in a process that has just begun, and the first thing read from it.
 enum Opening {
-    /// - Parameters, from `options`: those of ``Store``, and `count` of the responses that are stored.
+    /// - Parameters, from `options`: those of ``Store``, and `count` of the responses that are
+    ///   stored.
     @concurrent
     static func measure(_ options: Options) async throws -> Report {
         let count = try options.number("count")
-        let before = FileOctets.read
+        let before = FileBytes.read
         let watch = Stopwatch()
         let store = try await Store.open(options)
         var report: Report = ["open": watch.elapsed * 1000]
-        report["read"] = FileOctets.read - before
+        report["read"] = FileBytes.read - before
         _ = try await Reading.readResponses(store, [try Content.responseKey(count / 2)])
         report["firstRead"] = watch.elapsed * 1000
         report["resident"] = ResidentMemory.present

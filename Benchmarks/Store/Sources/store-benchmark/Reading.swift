@@ -5,8 +5,8 @@ import OfflineStore
 
 /// Reading what was stored, in random order, by one task.
 enum Reading {
-    /// - Parameters, from `options`: those of ``Store``, and `kind` (`object`, `response`, `resident`, `objects`, `responses`), `count` of what is stored,
-    ///   `reads`, `batch` (100).
+    /// - Parameters, from `options`: those of ``Store``, and `kind` (`object`, `response`,
+    ///   `resident`, `objects`, `responses`), `count` of what is stored, `reads`, `batch` (100).
     @concurrent
     static func measure(_ options: Options) async throws -> Report {
         let store = try await Store.open(options)
@@ -15,27 +15,28 @@ enum Reading {
         let batch = try options.number("batch", default: 100)
         let kind = options.text("kind", default: "object")
         let numbers = Content.numbers(reads, below: count)
-        // Everything once where it fits in memory, else a tenth: reading connections, plans and pages are then as they will be.
+        // Everything once where it fits in memory, else a tenth: reading connections, plans and
+        // pages are then as they will be.
         let isInMemory = options.text("memory", default: "0") != "0"
         let warmUp =
             isInMemory ? Array(0..<count) + Array(0..<count) : Content.numbers(reads / 10 + 1, below: count, seed: 7)
-        let written = FileOctets.written
+        let written = FileBytes.written
         var report: Report
         switch kind {
         case "object":
             let keys = numbers.map { Content.objectKey($0) }
             _ = try await readObjects(store, warmUp.map { Content.objectKey($0) })
             let watch = Stopwatch()
-            let octets = try await readObjects(store, keys)
+            let bytes = try await readObjects(store, keys)
             report = watch.report(count: reads)
-            report["octets"] = Double(octets)
+            report["bytes"] = Double(bytes)
         case "response":
             let keys = try numbers.map { try Content.responseKey($0) }
             _ = try await readResponses(store, try warmUp.map { try Content.responseKey($0) })
             let watch = Stopwatch()
-            let octets = try await readResponses(store, keys)
+            let bytes = try await readResponses(store, keys)
             report = watch.report(count: reads)
-            report["octets"] = Double(octets)
+            report["bytes"] = Double(bytes)
         case "resident":
             let keys = try numbers.map { try Content.responseKey($0) }
             _ = try await readResponses(store, try warmUp.map { try Content.responseKey($0) })
@@ -66,7 +67,7 @@ enum Reading {
         default: throw BenchmarkError("'\(kind)' is not known.")
         }
         report["resident"] = ResidentMemory.present
-        report["written"] = FileOctets.written - written
+        report["written"] = FileBytes.written - written
         try await store.close()
         return report
     }
@@ -75,20 +76,20 @@ enum Reading {
 
     @concurrent
     private static func readObjects(_ store: CacheManager, _ keys: [String]) async throws -> Int {
-        var octets = 0
+        var bytes = 0
         for key in keys {
             guard let value = try await store.object([UInt8].self, forKey: key) else { throw missing }
-            octets += value.count
+            bytes += value.count
         }
-        return octets
+        return bytes
     }
 
     @concurrent
     static func readResponses(_ store: CacheManager, _ keys: [CacheKey]) async throws -> Int {
         let responses = store.responses
-        var octets = 0
-        for key in keys { octets += try await readResponse(responses, key) }
-        return octets
+        var bytes = 0
+        for key in keys { bytes += try await readResponse(responses, key) }
+        return bytes
     }
 
     /// What a hit does: memory is asked first, then the store.

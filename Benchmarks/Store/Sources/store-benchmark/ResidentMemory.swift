@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// The process's resident memory in octets, as Linux tells it; 0 elsewhere.
+/// The process's resident memory in bytes, as Linux tells it; 0 elsewhere.
 enum ResidentMemory {
     static var present: Double { value("VmRSS:") }
 
@@ -22,8 +22,9 @@ enum ResidentMemory {
     private static func value(_ name: String) -> Double { processValue(name, in: "status") * 1024 }
 }
 
-/// What the process has read from files and written to them, in octets, as Linux tells it; 0 elsewhere.
-enum FileOctets {
+/// What the process has read from files and written to them, in bytes, as Linux tells it; 0
+/// elsewhere.
+enum FileBytes {
     static var read: Double { processValue("rchar:", in: "io") }
     static var written: Double { processValue("wchar:", in: "io") }
 }

@@ -5,11 +5,12 @@ import OfflineStore
 
 /// How the store is opened here.
 enum Store {
-    /// - Parameters, from `options`: `folder`, `budget` in octets (64 GiB), `memory` in octets (0: no memory tier; 'default').
+    /// - Parameters, from `options`: `folder`, `budget` in bytes (64 GiB), `memory` in bytes (0: no
+    ///   memory tier; 'default').
     @concurrent
     static func open(_ options: Options) async throws -> CacheManager {
         var configuration = CacheManager.Configuration(budget: Int64(try options.number("budget", default: 64 << 30)))
-        configuration.coder = OctetCoder()
+        configuration.coder = ByteCoder()
         if options.text("memory", default: "0") != "default" {
             configuration.memoryBudget = try options.number("memory", default: 0)
         }

@@ -6,7 +6,8 @@
     import Darwin
 #endif
 
-/// Measures one thing in a process of its own and prints one line of JSON: 'store-benchmark COMMAND NAME=VALUE...'.
+/// Measures one thing in a process of its own and prints one line of JSON: 'store-benchmark COMMAND
+/// NAME=VALUE...'.
 ///
 /// What is beside it, and in which order both sides run, is `compare.py`'s matter.
 @main

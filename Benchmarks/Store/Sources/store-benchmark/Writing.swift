@@ -9,8 +9,9 @@ enum Writing {
         case response
     }
 
-    /// - Parameters, from `options`: those of ``Store``, and `kind`, `count`, `first` (0), `length` in octets (2048), `tasks` that each await what they
-    ///   store (1), `tag`, `batch`: so many in one call instead, one call after the other (0: none).
+    /// - Parameters, from `options`: those of ``Store``, and `kind`, `count`, `first` (0), `length`
+    ///   in bytes (2048), `tasks` that each await what they store (1), `tag`, `batch`: so many in
+    ///   one call instead, one call after the other (0: none).
     @concurrent
     static func measure(_ options: Options) async throws -> Report {
         let store = try await Store.open(options)
@@ -99,7 +100,7 @@ private enum Value: Sendable {
 
     init(_ kind: Writing.Kind, _ number: Int, length: Int, tags: [String]) throws {
         switch kind {
-        case .object: self = .object(Content.octets(number, count: length), key: Content.objectKey(number))
+        case .object: self = .object(Content.bytes(number, count: length), key: Content.objectKey(number))
         case .response:
             self = .response(
                 Content.response(number, count: length),
@@ -112,7 +113,7 @@ private enum Value: Sendable {
     @concurrent
     func store(in store: CacheManager) async throws {
         switch self {
-        case .object(let octets, let key): try await store.setObject(octets, forKey: key)
+        case .object(let bytes, let key): try await store.setObject(bytes, forKey: key)
         case .response(let response, let key, let tags):
             try await store.setResponse(response, for: key, expiry: .after(.seconds(36_000)), tags: tags)
         }
@@ -129,7 +130,7 @@ private struct Batches {
             let some = start..<min(start + size, numbers.upperBound)
             switch kind {
             case .object:
-                let pairs = some.map { (Content.objectKey($0), Content.octets($0, count: length)) }
+                let pairs = some.map { (Content.objectKey($0), Content.bytes($0, count: length)) }
                 objects.append(Dictionary(uniqueKeysWithValues: pairs))
             case .response:
                 let pairs = try some.map { (try Content.responseKey($0), Content.response($0, count: length)) }

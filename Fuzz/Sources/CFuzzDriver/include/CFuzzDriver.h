@@ -1,4 +1,5 @@
-// libFuzzer's entry for programs with a main of their own. The library comes with '-sanitize=fuzzer'.
+// libFuzzer's entry for programs with a main of their own. The library comes with
+// '-sanitize=fuzzer'.
 #ifndef C_FUZZ_DRIVER_H
 #define C_FUZZ_DRIVER_H
 

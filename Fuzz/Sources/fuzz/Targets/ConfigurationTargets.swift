@@ -5,8 +5,8 @@ import HTTPTypes
 @testable import HoldfastConfiguration
 
 /// A file: it is taken, or refused with findings that can be shown.
-func configuration(_ octets: UnsafeBufferPointer<UInt8>) {
-    let text = String(decoding: octets, as: UTF8.self)
+func configuration(_ bytes: UnsafeBufferPointer<UInt8>) {
+    let text = String(decoding: bytes, as: UTF8.self)
     let secret = "hunter2-from-the-environment"
     do {
         let configuration = try Configuration(yaml: text, environment: ["A": secret, "B": "1\n"])
@@ -34,8 +34,8 @@ func configuration(_ octets: UnsafeBufferPointer<UInt8>) {
 }
 
 /// Lines: a pattern, another, and a path. Whatever covers another matches what it matches.
-func urlPattern(_ octets: UnsafeBufferPointer<UInt8>) {
-    var input = FuzzInput(octets)
+func urlPattern(_ bytes: UnsafeBufferPointer<UInt8>) {
+    var input = FuzzInput(bytes)
     let first = input.text()
     let second = input.text()
     guard let one = try? CompiledPattern(URLPattern(first)) else { return }
@@ -66,7 +66,7 @@ private func matches(_ tokens: ArraySlice<Glob.Token>, _ text: ArraySlice<UInt8>
     guard let token = tokens.first else { return text.isEmpty }
     let rest = tokens.dropFirst()
     switch token {
-    case .octet(let octet): return text.first == octet && matches(rest, text.dropFirst())
+    case .byte(let byte): return text.first == byte && matches(rest, text.dropFirst())
     case .one, .many:
         for end in text.startIndex...text.endIndex {
             if token == .one, text[..<end].contains(UInt8(ascii: "/")) { return false }

@@ -3,7 +3,7 @@ import NIOCore
 
 @testable import HoldfastGateway
 
-/// What a decoder made of octets, content put together.
+/// What a decoder made of bytes, content put together.
 enum Decoded<Head: Hashable>: Hashable {
     case interim(Head)
     case head(Head)
@@ -12,7 +12,8 @@ enum Decoded<Head: Hashable>: Hashable {
     case refused(MessageRefusal)
 }
 
-/// A head and what its own equality leaves out: the order of the fields, the case of their names, the reason phrase.
+/// A head and what its own equality leaves out: the order of the fields, the case of their names,
+/// the reason phrase.
 struct ExactHead<Head: Hashable>: Hashable {
     var head: Head
     var fields: [[UInt8]]
@@ -21,17 +22,17 @@ struct ExactHead<Head: Hashable>: Hashable {
     init(_ head: Head, _ fields: HTTPFields, phrase: String = "") {
         self.head = head
         self.fields = fields.map { field in
-            field.rawNameOctets + [UInt8(ascii: ":")] + field.withUnsafeBytesOfValue { Array($0) }
+            field.rawNameBytes + [UInt8(ascii: ":")] + field.withUnsafeBytesOfValue { Array($0) }
         }
         self.phrase = phrase
     }
 
     /// What the lines take at least, without their ends.
-    var fieldOctets: Int { fields.reduce(0) { $0 + $1.count } }
+    var fieldBytes: Int { fields.reduce(0) { $0 + $1.count } }
 }
 
 extension HTTPField {
-    fileprivate var rawNameOctets: [UInt8] { Array(name.rawName.utf8) }
+    fileprivate var rawNameBytes: [UInt8] { Array(name.rawName.utf8) }
 }
 
 /// What the decoders of requests and of responses have in common.
@@ -39,7 +40,7 @@ protocol MessageDecoding {
     associatedtype Head: Hashable
 
     var undecodedCount: Int { get }
-    mutating func append(_ octets: ByteBuffer)
+    mutating func append(_ bytes: ByteBuffer)
     mutating func closeInput()
     mutating func decoded() throws(MessageRefusal) -> Decoded<ExactHead<Head>>?
 }
@@ -47,7 +48,7 @@ protocol MessageDecoding {
 extension MessageDecoding {
     typealias Events = [Decoded<ExactHead<Head>>]
 
-    /// Decodes octets that arrive in these pieces, after which the peer closes its side.
+    /// Decodes bytes that arrive in these pieces, after which the peer closes its side.
     func events(_ pieces: [ArraySlice<UInt8>], limits: MessageLimits) -> Events {
         var decoder = self
         var events = Events()
@@ -59,7 +60,7 @@ extension MessageDecoding {
                 try decoder.drain(into: &events)
                 require(
                     decoder.undecodedCount <= most || events.last == .end,
-                    "\(decoder.undecodedCount) octets wait for their line's end"
+                    "\(decoder.undecodedCount) bytes wait for their line's end"
                 )
             }
             decoder.closeInput()
@@ -79,10 +80,10 @@ extension MessageDecoding {
 
     private mutating func drain(into events: inout Events) throws(MessageRefusal) {
         while let event = try decoded() {
-            if case .content(let octets) = event {
-                require(!octets.isEmpty, "content of no octets is an event")
+            if case .content(let bytes) = event {
+                require(!bytes.isEmpty, "content of no bytes is an event")
                 if case .content(let before) = events.last {
-                    events[events.count - 1] = .content(before + octets)
+                    events[events.count - 1] = .content(before + bytes)
                 } else {
                     events.append(event)
                 }
@@ -92,19 +93,20 @@ extension MessageDecoding {
         }
     }
 
-    /// Decodes octets whole, one by one, and cut in a way that follows from them; the same comes of all.
-    func events(_ octets: [UInt8], limits: MessageLimits) -> Events {
-        let whole = events([octets[...]], limits: limits)
-        let single = events(octets.indices.map { octets[$0...$0] }, limits: limits)
-        require(single == whole, "octet by octet \(single), whole \(whole)")
-        let cut = events(octets.cut(), limits: limits)
+    /// Decodes bytes whole, one by one, and cut in a way that follows from them; the same comes of
+    /// all.
+    func events(_ bytes: [UInt8], limits: MessageLimits) -> Events {
+        let whole = events([bytes[...]], limits: limits)
+        let single = events(bytes.indices.map { bytes[$0...$0] }, limits: limits)
+        require(single == whole, "byte by byte \(single), whole \(whole)")
+        let cut = events(bytes.cut(), limits: limits)
         require(cut == whole, "in pieces \(cut), whole \(whole)")
         return whole
     }
 }
 
 extension [UInt8] {
-    /// Pieces of 1 to 32 octets, as a hash of all of them has it.
+    /// Pieces of 1 to 32 bytes, as a hash of all of them has it.
     fileprivate func cut() -> [ArraySlice<UInt8>] {
         var state = reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         var pieces: [ArraySlice<UInt8>] = []

@@ -5,8 +5,8 @@ import HTTPTypes
 private let noon = Timestamp(seconds: 1_772_366_400)
 
 /// Lines of `Cache-Control`: their order means nothing, and another line never permits more.
-func cacheControl(_ octets: UnsafeBufferPointer<UInt8>) {
-    var input = FuzzInput(octets)
+func cacheControl(_ bytes: UnsafeBufferPointer<UInt8>) {
+    var input = FuzzInput(bytes)
     let fields = input.lines(of: .cacheControl)
     let response = ResponseDirectives(fields, targeted: [])
     var reversed = ResponseDirectives(HTTPFields(fields.reversed()), targeted: [])
@@ -50,8 +50,8 @@ extension ResponseDirectives.Scope {
 }
 
 /// A first line of `Cache-Control`, then lines of `CDN-Cache-Control`.
-func targetedFields(_ octets: UnsafeBufferPointer<UInt8>) {
-    var input = FuzzInput(octets)
+func targetedFields(_ bytes: UnsafeBufferPointer<UInt8>) {
+    var input = FuzzInput(bytes)
     let general = HTTPField(name: .cacheControl, value: input.line())
     let name = HTTPField.Name(token: "CDN-Cache-Control")
     var fields = input.lines(of: name)
@@ -74,11 +74,11 @@ func targetedFields(_ octets: UnsafeBufferPointer<UInt8>) {
 }
 
 /// A line of numbers (the reference, an instant), then a date.
-func httpDate(_ octets: UnsafeBufferPointer<UInt8>) {
-    var input = FuzzInput(octets)
+func httpDate(_ bytes: UnsafeBufferPointer<UInt8>) {
+    var input = FuzzInput(bytes)
     let numbers = input.numbers()
     let text = HTTPDate.format(Timestamp(milliseconds: numbers[1]))
-    require(text.utf8.count == 29, "a date of \(text.utf8.count) octets")
+    require(text.utf8.count == 29, "a date of \(text.utf8.count) bytes")
     let reference = Timestamp(milliseconds: numbers[0])
     guard let parsed = HTTPDate.parse(text, reference: reference) else { return require(false, "'\(text)' is no date") }
     if (0..<253_402_300_800_000).contains(numbers[1]) {
@@ -92,14 +92,14 @@ func httpDate(_ octets: UnsafeBufferPointer<UInt8>) {
 }
 
 /// A first line `ETag`, then lines of `If-None-Match`.
-func entityTags(_ octets: UnsafeBufferPointer<UInt8>) {
-    var input = FuzzInput(octets)
+func entityTags(_ bytes: UnsafeBufferPointer<UInt8>) {
+    var input = FuzzInput(bytes)
     let tag = EntityTag(HTTPFields([HTTPField(name: .eTag, value: input.line())]))
     let conditions = input.lines(of: .ifNoneMatch)
     let list = EntityTag.list(ifNoneMatch: conditions)
     for member in list {
         require(EntityTag.matches(member, ifNoneMatch: conditions), "a member of the list does not match")
-        let again = EntityTag(HTTPFields([HTTPField(name: .eTag, value: member.octets)]))
+        let again = EntityTag(HTTPFields([HTTPField(name: .eTag, value: member.bytes)]))
         require(again == member, "a tag changes when it is written")
     }
     let hasAny = EntityTag.matches(nil, ifNoneMatch: conditions)
@@ -113,7 +113,7 @@ func entityTags(_ octets: UnsafeBufferPointer<UInt8>) {
     }
     let head = StoredResponseHead(
         status: .ok,
-        fields: tag.map { HTTPFields([HTTPField(name: .eTag, value: $0.octets)]) } ?? [:],
+        fields: tag.map { HTTPFields([HTTPField(name: .eTag, value: $0.bytes)]) } ?? [:],
         requestTime: noon,
         responseTime: noon
     )
@@ -135,8 +135,8 @@ func entityTags(_ octets: UnsafeBufferPointer<UInt8>) {
 }
 
 /// Fields in which `Vary`, `Connection`, `no-cache="…"` and `private="…"` name others.
-func fieldNames(_ octets: UnsafeBufferPointer<UInt8>) {
-    var input = FuzzInput(octets)
+func fieldNames(_ bytes: UnsafeBufferPointer<UInt8>) {
+    var input = FuzzInput(bytes)
     let fields = input.fields()
     for name in [HTTPField.Name.vary, .connection] {
         let list = FieldNameList(name, in: fields)
@@ -145,7 +145,7 @@ func fieldNames(_ octets: UnsafeBufferPointer<UInt8>) {
             require(list.names.count <= FieldNameList.maximumNames, "too many names")
         }
         for name in list.names {
-            require(!name.utf8.contains { !$0.isTokenOctet || $0.asciiLowercased != $0 }, "'\(name)' is no name")
+            require(!name.utf8.contains { !$0.isTokenByte || $0.asciiLowercased != $0 }, "'\(name)' is no name")
         }
     }
     let response = HTTPResponse(status: .ok, headerFields: fields)
@@ -164,13 +164,13 @@ func fieldNames(_ octets: UnsafeBufferPointer<UInt8>) {
 }
 
 /// `Age`: one line.
-func age(_ octets: UnsafeBufferPointer<UInt8>) {
-    if let age = AgeField.value(octets) {
+func age(_ bytes: UnsafeBufferPointer<UInt8>) {
+    if let age = AgeField.value(bytes) {
         require((0...2_147_483_648).contains(age.seconds), "an age out of its range")
     }
-    let digits = octets.allSatisfy(\.isDigit) && !octets.isEmpty
-    if digits { require(AgeField.value(octets) != nil, "digits are no age") }
-    var input = FuzzInput(octets)
+    let digits = bytes.allSatisfy(\.isDigit) && !bytes.isEmpty
+    if digits { require(AgeField.value(bytes) != nil, "digits are no age") }
+    var input = FuzzInput(bytes)
     let fields = input.lines(of: .age)
     let head = StoredResponseHead(status: .ok, fields: fields, requestTime: noon, responseTime: noon)
     let age = CachePolicy(kind: .shared).currentAge(of: head, at: noon)

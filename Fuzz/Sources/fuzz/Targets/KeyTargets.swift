@@ -3,8 +3,8 @@ import HTTPTypes
 @testable import HTTPCacheSemantics
 
 /// An absolute URI.
-func targetURI(_ octets: UnsafeBufferPointer<UInt8>) {
-    let text = String(decoding: octets, as: UTF8.self)
+func targetURI(_ bytes: UnsafeBufferPointer<UInt8>) {
+    let text = String(decoding: bytes, as: UTF8.self)
     guard let target = try? TargetURI(text) else { return }
     requireSound(target)
     guard let again = try? TargetURI(target.uri) else { return require(false, "'\(target.uri)' cannot be parsed") }
@@ -13,14 +13,15 @@ func targetURI(_ octets: UnsafeBufferPointer<UInt8>) {
 }
 
 /// A base URI, a line with a reference, and a line with a query.
-func reference(_ octets: UnsafeBufferPointer<UInt8>) {
-    var input = FuzzInput(octets)
+func reference(_ bytes: UnsafeBufferPointer<UInt8>) {
+    var input = FuzzInput(bytes)
     guard let base = try? TargetURI(input.text()) else { return }
     let reference = input.line()
     let query = input.text()
     if let target = TargetURI(reference: reference, relativeTo: base) {
         requireSound(target)
-        // An empty reference keeps the base's dot segments (RFC 3986 §5.2.2), so only what was resolved once more stays as it is.
+        // An empty reference keeps the base's dot segments (RFC 3986 §5.2.2), so only what was
+        // resolved once more stays as it is.
         guard let again = TargetURI(reference: target.uri.utf8, relativeTo: base) else {
             return require(false, "a resolved reference cannot be resolved")
         }
@@ -56,7 +57,8 @@ extension HTTPRequest {
     }
 }
 
-/// What holds for every target: it may be sent, comes back from a request as it went, and is in its key.
+/// What holds for every target: it may be sent, comes back from a request as it went, and is in its
+/// key.
 private func requireSound(_ target: TargetURI) {
     require(target.requestTarget.utf8.allSatisfy { $0.isVisible && $0 != UInt8(ascii: "#") }, "it cannot be sent")
     require(target.path.utf8.first == UInt8(ascii: "/") && !target.path.utf8.contains(UInt8(ascii: "?")), "no path")
@@ -66,12 +68,12 @@ private func requireSound(_ target: TargetURI) {
     require(key.components.target == target, "the key names something else")
     require(CacheKey(bytes: key.bytes) == key, "the key cannot be read back")
     var reader = CanonicalReader(target.canonicalBytes)
-    require(reader.octet() == CacheKey.version && reader.target() == target && reader.isAtEnd, "not canonical")
+    require(reader.byte() == CacheKey.version && reader.target() == target && reader.isAtEnd, "not canonical")
 }
 
-/// The octets of a key: what is no canonical key is refused, what is one is written in the same way.
-func cacheKey(_ octets: UnsafeBufferPointer<UInt8>) {
-    guard let key = CacheKey(bytes: Array(octets)) else { return }
+/// The bytes of a key: what is no canonical key is refused, what is one is written in the same way.
+func cacheKey(_ bytes: UnsafeBufferPointer<UInt8>) {
+    guard let key = CacheKey(bytes: Array(bytes)) else { return }
     let parts = key.components
     let again = CacheKey(
         partition: parts.partition,
@@ -91,15 +93,15 @@ func cacheKey(_ octets: UnsafeBufferPointer<UInt8>) {
 }
 
 /// Text for people: whatever is in it, a secret's value is not.
-func redaction(_ octets: UnsafeBufferPointer<UInt8>) {
-    let text = String(decoding: octets, as: UTF8.self)
+func redaction(_ bytes: UnsafeBufferPointer<UInt8>) {
+    let text = String(decoding: bytes, as: UTF8.self)
     _ = Redaction.query(text)
     for limit in [0, 1, 20, 200] { _ = Redaction.uriText(text, limit: limit) }
-    var input = FuzzInput(octets)
+    var input = FuzzInput(bytes)
     let fields = input.fields()
     let redacted = Redaction.fields(fields)
     require(redacted.count == fields.count, "a field is lost")
-    require(redacted.octets(of: .authorization).allSatisfy { $0 == Array("REDACTED".utf8) }, "a secret is shown")
+    require(redacted.bytes(of: .authorization).allSatisfy { $0 == Array("REDACTED".utf8) }, "a secret is shown")
     let secret = "s3cr3tv4lu3"
     guard !text.contains("s3cr3t") else { return }
     let shown = Redaction.query(text.replacing("#", with: "") + "&access_token=" + secret)

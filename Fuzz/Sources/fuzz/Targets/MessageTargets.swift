@@ -5,14 +5,15 @@ import NIOCore
 
 @testable import HoldfastGateway
 
-/// HTTP/1 requests as a client sends them: read in the same way however they are cut, within the limits, and the same when written again.
+/// HTTP/1 requests as a client sends them: read in the same way however they are cut, within the
+/// limits, and the same when written again.
 func requests(_ input: UnsafeBufferPointer<UInt8>) {
-    let octets = Array(input)
+    let bytes = Array(input)
     var limits = MessageLimits()
-    let events = RequestDecoder(limits: limits).events(octets, limits: limits)
+    let events = RequestDecoder(limits: limits).events(bytes, limits: limits)
     checkLimits(events, limits) { $0.method.rawValue.utf8.count + $0.target.utf8.count }
     limits = .narrow
-    let narrow = RequestDecoder(limits: limits).events(octets, limits: limits)
+    let narrow = RequestDecoder(limits: limits).events(bytes, limits: limits)
     checkLimits(narrow, limits) { $0.method.rawValue.utf8.count + $0.target.utf8.count }
     checkRefusal(narrow, events)
 
@@ -28,10 +29,10 @@ func requests(_ input: UnsafeBufferPointer<UInt8>) {
             head.fields = head.fieldsWithHost
             head.authority = head.authority ?? "example.org"
             written.writeImmutableBuffer(
-                .head { [head] octets in
-                    octets.writeRequestLine(head.method, head.target)
-                    octets.writeFields(head.fields)
-                    octets.writeEndOfHead()
+                .head { [head] bytes in
+                    bytes.writeRequestLine(head.method, head.target)
+                    bytes.writeFields(head.fields)
+                    bytes.writeEndOfHead()
                 }
             )
             framing = head.framing
@@ -55,16 +56,17 @@ func requests(_ input: UnsafeBufferPointer<UInt8>) {
     require(again == expected, "\(expected) becomes \(again)")
 }
 
-/// HTTP/1 responses as an origin sends them, to GET and to HEAD; the claims are those of ``requests(_:)``, and that what is relayed is written as it would be after it was read.
+/// HTTP/1 responses as an origin sends them, to GET and to HEAD; the claims are those of
+/// ``requests(_:)``, and that what is relayed is written as it would be after it was read.
 func responses(_ input: UnsafeBufferPointer<UInt8>) {
-    let octets = Array(input)
-    checkRelayed(octets)
+    let bytes = Array(input)
+    checkRelayed(bytes)
     for method in [HTTPRequest.Method.get, .head] {
         var limits = MessageLimits()
-        let events = ResponseDecoder(method: method, limits: limits).events(octets, limits: limits)
+        let events = ResponseDecoder(method: method, limits: limits).events(bytes, limits: limits)
         checkLimits(events, limits) { $0.response.status.reasonPhrase.unicodeScalars.count }
         limits = .narrow
-        let narrow = ResponseDecoder(method: method, limits: limits).events(octets, limits: limits)
+        let narrow = ResponseDecoder(method: method, limits: limits).events(bytes, limits: limits)
         checkLimits(narrow, limits) { $0.response.status.reasonPhrase.unicodeScalars.count }
         checkRefusal(narrow, events)
 
@@ -84,10 +86,10 @@ func responses(_ input: UnsafeBufferPointer<UInt8>) {
                     }
                 }
                 written.writeImmutableBuffer(
-                    .head { octets in
-                        octets.writeStatusLine(read.head.response.status)
-                        octets.writeFields(read.head.response.headerFields)
-                        octets.writeEndOfHead()
+                    .head { bytes in
+                        bytes.writeStatusLine(read.head.response.status)
+                        bytes.writeFields(read.head.response.headerFields)
+                        bytes.writeEndOfHead()
                     }
                 )
                 framing = read.head.framing
@@ -111,28 +113,29 @@ func responses(_ input: UnsafeBufferPointer<UInt8>) {
 
 // MARK: - Claims
 
-/// What passes as it came is a whole answer, which nobody may store, and is written as it would be the long way.
-private func checkRelayed(_ octets: [UInt8]) {
-    guard let relayed = RelayedResponse(ByteBuffer(bytes: octets), limits: MessageLimits()) else { return }
+/// What passes as it came is a whole answer, which nobody may store, and is written as it would be
+/// the long way.
+private func checkRelayed(_ bytes: [UInt8]) {
+    guard let relayed = RelayedResponse(ByteBuffer(bytes: bytes), limits: MessageLimits()) else { return }
     var decoder = ResponseDecoder(method: .get)
-    decoder.append(ByteBuffer(bytes: octets))
+    decoder.append(ByteBuffer(bytes: bytes))
     guard case .head(var head)? = try? decoder.next(), case .length(let length) = head.framing else {
         return require(false, "what is relayed is no whole answer")
     }
     require(head.response.status.code == relayed.status && head.isKeptAlive == relayed.isKeptAlive, "another answer")
-    require(length == relayed.contentLength, "\(length) octets become \(relayed.contentLength)")
+    require(length == relayed.contentLength, "\(length) bytes become \(relayed.contentLength)")
     let policy = CachePolicy(kind: .shared)
     let request = HTTPRequest(method: .get, scheme: "http", authority: "a.example", path: "/")
     let storability = policy.storability(of: head.response, to: request, hasCredentials: false)
     if case .forbidden = storability {} else { require(false, "what is relayed may be stored") }
     head.response.headerFields = policy.forwardedResponseFields(of: head.response.headerFields)
     require(head.response.headerFields.contains(.date) == relayed.hasDate, "there is another 'Date'")
-    let framing = AnswerFraming(relayed.status, to: .get, minorVersion: 1, length: length, isKeptAlive: true)
-    var expected = framing.octets(
-        of: AnswerHead(response: head.response, via: "1.1 here", cacheStatus: "here", length: length)
+    let framing = ResponseFraming(relayed.status, to: .get, minorVersion: 1, length: length, isKeptAlive: true)
+    var expected = framing.bytes(
+        of: GatewayResponseHead(response: head.response, via: "1.1 here", cacheStatus: "here", length: length)
     )
     expected.writeImmutableBuffer(relayed.content)
-    let written = framing.octets(
+    let written = framing.bytes(
         of: relayed,
         date: nil,
         via: "1.1 here",
@@ -154,7 +157,7 @@ private func checkLimits<Head>(
         case .interim(let head), .head(let head):
             require(startLine(head.head) <= limits.startLine, "a start line is longer than the limit")
             require(head.fields.count <= limits.fieldCount, "\(head.fields.count) fields are more than the limit")
-            require(head.fieldOctets <= limits.fieldBlock, "fields of \(head.fieldOctets) octets are over the limit")
+            require(head.fieldBytes <= limits.fieldBlock, "fields of \(head.fieldBytes) bytes are over the limit")
             if case .interim = event { interim += 1 }
         case .content, .end, .refused: break
         }
@@ -222,8 +225,8 @@ extension ByteBuffer {
     /// Content, or its end.
     fileprivate mutating func write<Head>(_ event: Decoded<ExactHead<Head>>, _ framing: Framing) {
         switch (event, framing) {
-        case (.content(let octets), .chunked): writeImmutableBuffer(.chunk(ByteBuffer(bytes: octets)))
-        case (.content(let octets), _): writeBytes(octets)
+        case (.content(let bytes), .chunked): writeImmutableBuffer(.chunk(ByteBuffer(bytes: bytes)))
+        case (.content(let bytes), _): writeBytes(bytes)
         case (.end, .chunked): writeImmutableBuffer(Self.lastChunk)
         default: break
         }
@@ -231,7 +234,8 @@ extension ByteBuffer {
 }
 
 extension ExactHead<ResponseHead> {
-    /// The same but for what writing changes: the version is 1.1, and where there was no phrase there is the registered one.
+    /// The same but for what writing changes: the version is 1.1, and where there was no phrase
+    /// there is the registered one.
     fileprivate func asWritten(for old: Self) -> Self {
         var changed = self
         if old.head.minorVersion == 0 {
@@ -254,7 +258,7 @@ extension RequestDecoder: MessageDecoding {
     mutating func decoded() throws(MessageRefusal) -> Decoded<ExactHead<RequestHead>>? {
         switch try next() {
         case .head(let head): .head(ExactHead(head, head.fields))
-        case .body(let octets): .content(Array(octets.readableBytesView))
+        case .body(let bytes): .content(Array(bytes.readableBytesView))
         case .end: .end
         case nil: nil
         }
@@ -267,7 +271,7 @@ extension ResponseDecoder: MessageDecoding {
         case .interim(let response):
             .interim(exact(ResponseHead(response: response, minorVersion: 1, framing: .none, isKeptAlive: true)))
         case .head(let head): .head(exact(head))
-        case .body(let octets): .content(Array(octets.readableBytesView))
+        case .body(let bytes): .content(Array(bytes.readableBytesView))
         case .end: .end
         case nil: nil
         }

@@ -27,8 +27,8 @@ struct PolicyCase {
     var now: Timestamp
     var bodyLength: Int64
 
-    init(_ octets: UnsafeBufferPointer<UInt8>) {
-        var input = FuzzInput(octets)
+    init(_ bytes: UnsafeBufferPointer<UInt8>) {
+        var input = FuzzInput(bytes)
         let limits = input.numbers()
         policy = CachePolicy(
             kind: limits[0] & 1 == 0 ? .private : .shared,

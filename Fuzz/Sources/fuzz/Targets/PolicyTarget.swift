@@ -3,8 +3,8 @@ import HTTPTypes
 @testable import HTTPCacheSemantics
 
 /// The whole policy on arbitrary messages and times; see ``PolicyCase`` for the format.
-func policy(_ octets: UnsafeBufferPointer<UInt8>) {
-    let given = PolicyCase(octets)
+func policy(_ bytes: UnsafeBufferPointer<UInt8>) {
+    let given = PolicyCase(bytes)
     requireSoundStoring(given)
     requireSoundReuse(given)
     requireSoundValidation(given)
@@ -69,7 +69,7 @@ private func requireSoundReuse(_ given: PolicyCase) {
     require((index != nil) == matches, "selection and matching disagree")
 
     let served = policy.servedFields(of: stored, age: freshness.age)
-    let ages = served.octets(of: .age)
+    let ages = served.bytes(of: .age)
     // Larger numbers are clamped. RFC 9111 §1.2.2
     let age = min(freshness.age.milliseconds / 1000, 2_147_483_648)
     require(ages == [Array("\(age)".utf8)], "Age is wrong or there twice")
@@ -123,8 +123,8 @@ private func requireSoundValidation(_ given: PolicyCase) {
         require(result.status == stored.status, "freshening changes the status")
         for name in [HTTPField.Name.contentEncoding, .contentLength, .contentRange] {
             require(
-                result.fields.octets(of: name) == stored.fields.octets(of: name),
-                "freshening changes what describes the octets"
+                result.fields.bytes(of: name) == stored.fields.bytes(of: name),
+                "freshening changes what describes the bytes"
             )
         }
         requireSoundVerdict(policy.reuse(of: result, for: given.request, at: given.now), result)

@@ -3,8 +3,8 @@ import HTTPTypes
 @testable import HTTPCacheSemantics
 
 /// Ranges answered from a stored body, and parts put together; see ``PolicyCase`` for the format.
-func ranges(_ octets: UnsafeBufferPointer<UInt8>) {
-    let given = PolicyCase(octets)
+func ranges(_ bytes: UnsafeBufferPointer<UInt8>) {
+    let given = PolicyCase(bytes)
     for maximum in [CachePolicy.maximumParts, 1, 0] { requireSoundSelection(given, maximumParts: maximum) }
     requireSoundCombining(given)
     let policy = given.policy
@@ -13,7 +13,7 @@ func ranges(_ octets: UnsafeBufferPointer<UInt8>) {
         bodyLength: given.bodyLength,
         request: given.request
     ) {
-        require(request.headerFields.octets(of: .range) == [Array("bytes=\(given.bodyLength)-".utf8)], "a wrong range")
+        require(request.headerFields.bytes(of: .range) == [Array("bytes=\(given.bodyLength)-".utf8)], "a wrong range")
         require(request.headerFields.contains(.ifRange), "parts of two representations may meet")
     }
     if let part = policy.incomplete(given.stored, receivedLength: given.bodyLength) {
@@ -67,7 +67,7 @@ private func requireSoundSelection(_ given: PolicyCase, maximumParts: Int) {
         require(ranges.count > 1 && ranges.count <= maximumParts, "too many or too few parts")
         require(ranges.allSatisfy { !$0.isEmpty && held.contains($0) }, "a range outside what is stored")
         require(length == complete && head.status.code == 206, "parts of something else")
-        require(ranges.totalLength <= length, "more octets than there are")
+        require(ranges.totalLength <= length, "more bytes than there are")
         requireSound(plan, ranges, bodyLength: given.bodyLength)
         require(head.headerFields[.contentLength] == plan.map { "\($0.length)" }, "a wrong length")
     case .unsatisfiable(let length):
@@ -85,7 +85,7 @@ private func requireSound(_ plan: MultipartPlan?, _ ranges: [Range<Int64>], body
     var parts: [Int64] = []
     for piece in plan.pieces {
         switch piece {
-        case .literal(let octets): length = saturatingSum(length, Int64(octets.count))
+        case .literal(let bytes): length = saturatingSum(length, Int64(bytes.count))
         case .body(let slice):
             require(slice.lowerBound >= 0 && slice.upperBound <= bodyLength, "a slice outside the body")
             parts.append(slice.upperBound - slice.lowerBound)
@@ -96,7 +96,7 @@ private func requireSound(_ plan: MultipartPlan?, _ ranges: [Range<Int64>], body
     require(length == plan.length, "the plan's length is wrong")
 }
 
-/// What is put together holds every octet of both once, in order.
+/// What is put together holds every byte of both once, in order.
 private func requireSoundCombining(_ given: PolicyCase) {
     let combined = given.policy.combined(
         given.stored,
@@ -117,10 +117,10 @@ private func requireSoundCombining(_ given: PolicyCase) {
             case .received(let range): (range, new.lowerBound, new.upperBound - new.lowerBound)
             }
         require(range.lowerBound >= 0 && range.upperBound <= length, "a piece outside its body")
-        require(offset + range.lowerBound == position, "a gap, or octets twice")
+        require(offset + range.lowerBound == position, "a gap, or bytes twice")
         position = offset + range.upperBound
     }
-    require(position == max(old.upperBound, new.upperBound), "octets are missing")
+    require(position == max(old.upperBound, new.upperBound), "bytes are missing")
     if let part = combined.head.partialRange {
         require(part.range.upperBound - part.range.lowerBound == combined.length, "the head tells another length")
     } else {

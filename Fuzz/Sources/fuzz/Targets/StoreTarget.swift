@@ -3,11 +3,12 @@ import HTTPTypes
 
 @testable import OfflineStore
 
-/// What is in a store's head columns, the checksum made right: decoded, it is written and read as the same again.
-func storedHead(_ octets: UnsafeBufferPointer<UInt8>) {
+/// What is in a store's head columns, the checksum made right: decoded, it is written and read as
+/// the same again.
+func storedHead(_ bytes: UnsafeBufferPointer<UInt8>) {
     let binding = HeadBinding(entryID: 1, keyHash: 2, bodyID: 3, bodyLength: 4)
-    _ = StoredHeadCodec.decode(Array(octets), binding: binding)
-    let sealed = binding.sealing(Array(octets))
+    _ = StoredHeadCodec.decode(Array(bytes), binding: binding)
+    let sealed = binding.sealing(Array(bytes))
     if let head = StoredHeadCodec.decode(sealed, binding: binding) {
         let written = StoredHeadCodec.encode(head, binding: binding)
         guard let again = StoredHeadCodec.decode(written, binding: binding) else {
@@ -17,7 +18,7 @@ func storedHead(_ octets: UnsafeBufferPointer<UInt8>) {
         require(StoredHeadCodec.encode(again, binding: binding) == written, "a head is written in two ways")
         let elsewhere = HeadBinding(entryID: 1, keyHash: 2, bodyID: 5, bodyLength: 4)
         require(StoredHeadCodec.decode(sealed, binding: elsewhere) == nil, "a head belongs to two bodies")
-        _ = VariantKey.octets(of: head)
+        _ = VariantKey.bytes(of: head)
     }
     if let head = ObjectHeadCodec.decode(sealed, binding: binding) {
         let written = ObjectHeadCodec.encode(head, binding: binding)
@@ -27,7 +28,7 @@ func storedHead(_ octets: UnsafeBufferPointer<UInt8>) {
 }
 
 extension ObjectHeadCodec {
-    fileprivate static func decode(_ octets: [UInt8], binding: HeadBinding) -> ObjectHead? {
-        octets.withUnsafeBytes { decode($0, binding: binding) }
+    fileprivate static func decode(_ bytes: [UInt8], binding: HeadBinding) -> ObjectHead? {
+        bytes.withUnsafeBytes { decode($0, binding: binding) }
     }
 }

@@ -2,9 +2,10 @@ import HTTPTypes
 
 @testable import HTTPCacheSemantics
 
-/// A line with a cache's name and one of numbers, which make an outcome; then lines of `Cache-Status` that came before.
-func cacheStatus(_ octets: UnsafeBufferPointer<UInt8>) {
-    var input = FuzzInput(octets)
+/// A line with a cache's name and one of numbers, which make an outcome; then lines of
+/// `Cache-Status` that came before.
+func cacheStatus(_ bytes: UnsafeBufferPointer<UInt8>) {
+    var input = FuzzInput(bytes)
     let name = input.text()
     let numbers = input.numbers()
     let fields = input.lines(of: HTTPField.Name(token: "Cache-Status"))
@@ -37,8 +38,8 @@ extension Int64 {
 }
 
 /// Lines of `Cache-Groups`, and of `Cache-Group-Invalidation` for an unsafe method.
-func cacheGroups(_ octets: UnsafeBufferPointer<UInt8>) {
-    var input = FuzzInput(octets)
+func cacheGroups(_ bytes: UnsafeBufferPointer<UInt8>) {
+    var input = FuzzInput(bytes)
     let fields = input.lines(of: HTTPField.Name(token: "Cache-Groups"))
     let policy = CachePolicy(kind: .shared)
     let groups = policy.groups(of: fields)
@@ -58,9 +59,10 @@ func cacheGroups(_ octets: UnsafeBufferPointer<UInt8>) {
     require(policy.invalidatedGroups(by: response, to: get).isEmpty, "a safe method invalidates")
 }
 
-/// A line of `No-Vary-Search`, then two queries: equivalent exactly when their canonical forms are equal.
-func noVarySearch(_ octets: UnsafeBufferPointer<UInt8>) {
-    var input = FuzzInput(octets)
+/// A line of `No-Vary-Search`, then two queries: equivalent exactly when their canonical forms are
+/// equal.
+func noVarySearch(_ bytes: UnsafeBufferPointer<UInt8>) {
+    var input = FuzzInput(bytes)
     let rule = NoVarySearch(HTTPFields([HTTPField(name: HTTPField.Name(token: "No-Vary-Search"), value: input.line())]))
     let first = input.text()
     let second: String? = input.isAtEnd ? nil : input.text()

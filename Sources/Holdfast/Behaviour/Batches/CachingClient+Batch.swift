@@ -2,29 +2,33 @@ import HTTPCache
 import OfflineStore
 
 extension CachingClient {
-    /// Some things of a batch: the live ones from the store, in one transaction, and all others by one request; each that comes is stored on its own.
+    /// Some things of a batch: the live ones from the store, in one transaction, and all others by
+    /// one request; each that comes is stored on its own.
     ///
-    /// Each id is asked for once, however often it is named. Where the origin cannot be asked, or does not answer, expired things stand in, marked stale, and the answer says which are missing.
-    /// - Throws: ``HoldfastError``: the origin refused, or its answer is not what was expected; or it did not answer, and nothing at all is stored. `CancellationError`.
+    /// Each id is asked for once, however often it is named. Where the origin cannot be asked, or
+    /// does not answer, expired things stand in, marked stale, and the answer says which are
+    /// missing.
+    /// - Throws: ``HoldfastError``: the origin refused, or its answer is not what was expected; or
+    ///   it did not answer, and nothing at all is stored. `CancellationError`.
     public func fetch<ID, Value>(
         _ ids: [ID],
         of batch: ObjectBatch<ID, Value>
-    ) async throws -> BatchAnswer<ID, Value> {
+    ) async throws -> BatchResponse<ID, Value> {
         var seen: Set<ID> = []
         let ids = ids.filter { seen.insert($0).inserted }
         let stored = await stored(ids, of: batch)
         let mode = mode
-        var items: [ID: BatchAnswer<ID, Value>.Item] = [:]
+        var items: [ID: BatchResponse<ID, Value>.Item] = [:]
         for id in ids {
             guard let object = stored[id], !object.isExpired || mode == .preferStored else { continue }
-            items[id] = BatchAnswer.Item(value: object.value, source: .store, isStale: object.isExpired)
+            items[id] = BatchResponse.Item(value: object.value, source: .store, isStale: object.isExpired)
         }
         let wanted = ids.filter { items[$0] == nil }
-        guard !wanted.isEmpty else { return BatchAnswer(items: items, missing: []) }
+        guard !wanted.isEmpty else { return BatchResponse(items: items, missing: []) }
         var failure: HoldfastError?
         do {
             for (id, value) in try await ask(for: wanted, of: batch, mode) {
-                items[id] = BatchAnswer.Item(value: value, source: .network, isStale: false)
+                items[id] = BatchResponse.Item(value: value, source: .network, isStale: false)
             }
         } catch {
             try Task.checkCancellation()
@@ -33,11 +37,11 @@ extension CachingClient {
             failure = error
             for id in wanted {
                 guard let object = stored[id] else { continue }
-                items[id] = BatchAnswer.Item(value: object.value, source: .store, isStale: true)
+                items[id] = BatchResponse.Item(value: object.value, source: .store, isStale: true)
             }
             if items.isEmpty { throw error }
         }
-        return BatchAnswer(items: items, missing: ids.filter { items[$0] == nil }, failure: failure)
+        return BatchResponse(items: items, missing: ids.filter { items[$0] == nil }, failure: failure)
     }
 
     /// What is stored, whatever its age. A store that fails has nothing.

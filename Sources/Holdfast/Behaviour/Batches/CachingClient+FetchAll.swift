@@ -3,12 +3,14 @@ import HTTPCacheSemantics
 import OfflineStore
 
 extension CachingClient {
-    /// One value of each endpoint: what is stored is looked up at once, what is missing is asked for, so many at a time, and each is stored on its own.
+    /// One value of each endpoint: what is stored is looked up at once, what is missing is asked
+    /// for, so many at a time, and each is stored on its own.
     ///
     /// - Parameters:
     ///   - strategy: each endpoint's own unless told otherwise.
     ///   - limit: requests under way at a time, at least 1.
-    /// - Returns: the results in the endpoints' order. One that fails leaves the others as they are.
+    /// - Returns: the results in the endpoints' order. One that fails leaves the others as they
+    ///   are.
     /// - Throws: `CancellationError` when the calling task is cancelled; nothing else.
     public func fetch<E: Endpoint>(
         all endpoints: [E],

@@ -24,13 +24,15 @@ extension Collection {
         }
     }
 
-    /// One value of each call, so many calls at a time; where one fails, all do: the others are cancelled.
+    /// One value of each call, so many calls at a time; where one fails, all do: the others are
+    /// cancelled.
     ///
     /// - Parameters:
     ///   - strategy: each endpoint's own unless told otherwise.
     ///   - limit: calls under way at a time; less than 1 counts as 1.
     /// - Returns: the values in the calls' order.
-    /// - Throws: ``HoldfastError`` of the first that failed; `CancellationError` when the calling task is cancelled.
+    /// - Throws: ``HoldfastError`` of the first that failed; `CancellationError` when the calling
+    ///   task is cancelled.
     public func fetchAll<Value: Sendable>(
         _ strategy: SingleValueStrategy? = nil,
         concurrently limit: Int = 8

@@ -1,7 +1,8 @@
 public import HTTPCache
 public import HTTPCacheSemantics
 
-/// Things with ids that an API gives out many at a time, and that are stored one by one: how they are named in the store, how long they are live, and how the missing ones are asked for.
+/// Things with ids that an API gives out many at a time, and that are stored one by one: how they
+/// are named in the store, how long they are live, and how the missing ones are asked for.
 ///
 /// ```swift
 /// let users = ObjectBatch<String, User>(key: { "user/\($0)" }, expiry: .after(.seconds(3600))) { ids in
@@ -16,7 +17,8 @@ public struct ObjectBatch<ID: Hashable & Sendable, Value: Codable & Sendable>: S
     public var key: @Sendable (ID) -> String
     /// How long a thing is live after it came.
     public var expiry: Expiry
-    /// Asks for some things; it is called once for all that are missing. What the origin does not have is not in its answer.
+    /// Asks for some things; it is called once for all that are missing. What the origin does not
+    /// have is not in its answer.
     public var ask: @Sendable (_ missing: [ID], _ client: CachingClient) async throws -> [ID: Value]
 
     /// A batch whose missing things are asked for by a closure.
@@ -49,7 +51,7 @@ public struct ObjectBatch<ID: Hashable & Sendable, Value: Codable & Sendable>: S
 }
 
 /// What is there of a batch that was asked for.
-public struct BatchAnswer<ID: Hashable & Sendable, Value: Sendable>: Sendable {
+public struct BatchResponse<ID: Hashable & Sendable, Value: Sendable>: Sendable {
     /// One thing.
     public struct Item: Sendable {
         /// The thing.
@@ -64,7 +66,8 @@ public struct BatchAnswer<ID: Hashable & Sendable, Value: Sendable>: Sendable {
     public var items: [ID: Item]
     /// The ids that have none, each once, in the order in which they were asked for.
     public var missing: [ID]
-    /// Why the origin did not answer, where it was asked. Without it, what is missing is what the origin does not have.
+    /// Why the origin did not answer, where it was asked. Without it, what is missing is what the
+    /// origin does not have.
     public var failure: HoldfastError?
 
     /// The thing with an id.

@@ -7,7 +7,8 @@
     import Darwin
 #endif
 
-/// Which run of the machine this is. What was written and not synced outlives the process that wrote it, but not the machine's power.
+/// Which run of the machine this is. What was written and not synced outlives the process that
+/// wrote it, but not the machine's power.
 package enum BootIdentity {
     /// `nil` where the system does not tell. Tests start the machine anew by setting it.
     @TaskLocal package static var current: String? = system
@@ -16,14 +17,14 @@ package enum BootIdentity {
         #if canImport(Darwin)
             var length = 0
             guard sysctlbyname("kern.bootsessionuuid", nil, &length, nil, 0) == 0, length > 1 else { return nil }
-            var octets = [UInt8](repeating: 0, count: length)
-            guard sysctlbyname("kern.bootsessionuuid", &octets, &length, nil, 0) == 0 else { return nil }
-            return String(decoding: octets.prefix { $0 != 0 }, as: UTF8.self)
+            var bytes = [UInt8](repeating: 0, count: length)
+            guard sysctlbyname("kern.bootsessionuuid", &bytes, &length, nil, 0) == 0 else { return nil }
+            return String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
         #else
-            guard let octets = FileManager.default.contents(atPath: "/proc/sys/kernel/random/boot_id") else {
+            guard let bytes = FileManager.default.contents(atPath: "/proc/sys/kernel/random/boot_id") else {
                 return nil
             }
-            let text = String(decoding: octets, as: UTF8.self).filter { !$0.isWhitespace }
+            let text = String(decoding: bytes, as: UTF8.self).filter { !$0.isWhitespace }
             return text.isEmpty ? nil : text
         #endif
     }()

@@ -3,17 +3,25 @@ import HTTPCacheSemantics
 import HTTPTypes
 
 extension Call {
-    /// Writes the network's answer to a file, whatever its size, and answers when it is whole and in its place.
+    /// Writes the network's answer to a file, whatever its size, and answers when it is whole and
+    /// in its place.
     ///
-    /// Meanwhile it grows in `<file>.part` beside it, which its owner alone may read. Where the download breaks off, the call's ``RetryPolicy`` says how often it goes on; where the call ends
-    /// without the whole (by a failure, a cancellation, the end of the process) a later one for the same target and file goes on: with `Range` and `If-Range` on the strong validator that
-    /// is kept in `<file>.part.json`. After a restart of the machine only what was synced counts, which is all but the last 8 MiB at most. Where the content has changed meanwhile, or has no such validator, it begins anew. RFC 9110 §14, §13.1.5
+    /// Meanwhile it grows in `<file>.part` beside it, which its owner alone may read. Where the
+    /// download breaks off, the call's ``RetryPolicy`` says how often it goes on; where the call
+    /// ends without the whole (by a failure, a cancellation, the end of the process) a later one
+    /// for the same target and file goes on: with `Range` and `If-Range` on the strong validator
+    /// that is kept in `<file>.part.json`. After a restart of the machine only what was synced
+    /// counts, which is all but the last 8 MiB at most. Where the content has changed meanwhile, or
+    /// has no such validator, it begins anew. RFC 9110 §14, §13.1.5
     ///
-    /// What comes is written as it comes: uncompressed content is asked for, and steps and validations are not run. It is not stored, unless the endpoint says for how long
-    /// (`CacheRequest.Storage.expiring`) and the call uses the store; then it is always asked for whole.
+    /// What comes is written as it comes: uncompressed content is asked for, and steps and
+    /// validations are not run. It is not stored, unless the endpoint says for how long
+    /// (`CacheRequest.Storage.expiring`) and the call uses the store; then it is always asked for
+    /// whole.
     /// - Parameter destination: in place of the one that the endpoint's task names.
-    /// - Throws: ``HoldfastError``: `fileFailed` where the file cannot be made or written, or stands there already; `bodyTooLarge` beyond the endpoint's or the call's own `maximumBodyBytes`.
-    ///   `CancellationError`.
+    /// - Throws: ``HoldfastError``: `fileFailed` where the file cannot be made or written, or
+    ///   stands there already; `bodyTooLarge` beyond the endpoint's or the call's own
+    ///   `maximumBodyBytes`. `CancellationError`.
     @concurrent
     public func download(to destination: DownloadDestination? = nil) async throws -> DownloadedFile {
         let client = try resolvedClient()

@@ -122,7 +122,8 @@ struct Download<Value: Sendable>: Sendable {
                 waiting.clear()
             }
         } catch {
-            // What came is kept, for whoever goes on; also when the download was cancelled, so it is not waited for.
+            // What came is kept, for whoever goes on; also when the download was cancelled, so it
+            // is not waited for.
             if !(error is HoldfastError) { try file.writeNow(waiting, at: written) }
             throw error
         }

@@ -10,7 +10,8 @@ struct ResumablePart: Sendable, Hashable {
 
 /// What becomes of the answer to a request for a download.
 enum DownloadDecision: Sendable, Hashable {
-    /// Its content is written from this byte on: 0 begins anew. The whole has `total` bytes, where that is known.
+    /// Its content is written from this byte on: 0 begins anew. The whole has `total` bytes, where
+    /// that is known.
     case write(from: Int64, total: Int64?)
     /// The part is the whole.
     case isWhole

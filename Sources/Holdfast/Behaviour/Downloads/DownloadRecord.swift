@@ -2,7 +2,8 @@ import Crypto
 import HTTPCacheSemantics
 import HTTPTypes
 
-/// What is known of a part that a broken-off download left, so that a later one may go on with it: `<file>.part.json`.
+/// What is known of a part that a broken-off download left, so that a later one may go on with it:
+/// `<file>.part.json`.
 struct DownloadRecord: Codable, Sendable, Hashable {
     /// The SHA-256 of the target URI, in hexadecimal: the URI may hold secrets.
     var target: String
@@ -15,10 +16,12 @@ struct DownloadRecord: Codable, Sendable, Hashable {
     /// Bytes of the part that were synced: what a failure of the power leaves.
     var synced: Int64?
 
-    /// How much earlier than `Date` a `Last-Modified` has to be to count as strong, in milliseconds. RFC 9110 §8.8.2.2
+    /// How much earlier than `Date` a `Last-Modified` has to be to count as strong, in
+    /// milliseconds. RFC 9110 §8.8.2.2
     private static let dateDistance: Int64 = 60_000
 
-    /// What is kept of a complete response; `nil` where it has no strong validator, or its origin serves no ranges: then a later download begins anew.
+    /// What is kept of a complete response; `nil` where it has no strong validator, or its origin
+    /// serves no ranges: then a later download begins anew.
     init?(_ head: HTTPResponse, of target: TargetURI, length: Int64?, now: Timestamp) {
         let fields = head.headerFields
         guard fields[.acceptRanges]?.lowercased() != "none", let validator = Self.validator(fields, now: now) else {
@@ -30,8 +33,8 @@ struct DownloadRecord: Codable, Sendable, Hashable {
     }
 
     static func digest(_ target: TargetURI) -> String {
-        SHA256.hash(data: Array(target.uri.utf8)).map { octet in
-            (octet < 16 ? "0" : "") + String(octet, radix: 16)
+        SHA256.hash(data: Array(target.uri.utf8)).map { byte in
+            (byte < 16 ? "0" : "") + String(byte, radix: 16)
         }.joined()
     }
 
@@ -48,7 +51,8 @@ struct DownloadRecord: Codable, Sendable, Hashable {
         return text
     }
 
-    /// How much of a part with so many bytes is what was written: all of it, unless the power may have failed since.
+    /// How much of a part with so many bytes is what was written: all of it, unless the power may
+    /// have failed since.
     ///
     /// - Parameter present: the machine's run now.
     func trusted(_ length: Int64, in present: String?) -> Int64 {

@@ -16,9 +16,11 @@ import Synchronization
     import Darwin
 #endif
 
-/// The file in which a download grows: `<file>.part`, beside its destination, readable by its owner alone, and one download's at a time.
+/// The file in which a download grows: `<file>.part`, beside its destination, readable by its owner
+/// alone, and one download's at a time.
 ///
-/// All of it is done on NIO's thread pool: neither event loops nor cooperative threads wait for a disk.
+/// All of it is done on NIO's thread pool: neither event loops nor cooperative threads wait for a
+/// disk.
 final class PartFile: Sendable {
     /// Bytes that are written at once.
     static let chunkSize = 256 << 10
@@ -52,7 +54,8 @@ final class PartFile: Sendable {
         let isLocked = flock(descriptor, LOCK_EX | LOCK_NB) == 0
         let code = errno
         var (opened, present) = (stat(), stat())
-        // Whoever had it may have removed it, or put it in its place, after it was opened here: then it is no part any more.
+        // Whoever had it may have removed it, or put it in its place, after it was opened here:
+        // then it is no part any more.
         if isLocked, fstat(descriptor, &opened) == 0, stat(path, &present) == 0, opened.st_ino == present.st_ino {
             // One that an earlier download left may have been made otherwise.
             fchmod(descriptor, 0o600)
@@ -66,7 +69,8 @@ final class PartFile: Sendable {
         )
     }
 
-    /// A process that ended while it put the part in its place may have left it there under both names: to write to it would be to write to what was whole.
+    /// A process that ended while it put the part in its place may have left it there under both
+    /// names: to write to it would be to write to what was whole.
     private static func removeSecondName(_ path: String) {
         var information = stat()
         if lstat(path, &information) == 0, information.st_mode & S_IFMT == S_IFREG, information.st_nlink > 1 {
@@ -74,14 +78,16 @@ final class PartFile: Sendable {
         }
     }
 
-    /// Lets others have it. The file itself may stay open for a moment longer, where a thread still knows it.
+    /// Lets others have it. The file itself may stay open for a moment longer, where a thread still
+    /// knows it.
     func release() { flock(descriptor, LOCK_UN) }
 
     deinit { close(descriptor) }
 
     /// Makes or finds the part.
     ///
-    /// - Throws: ``HoldfastError`` with code `fileFailed`: the destination is taken, its folder is missing or may not be written, or another download is under way.
+    /// - Throws: ``HoldfastError`` with code `fileFailed`: the destination is taken, its folder is
+    ///   missing or may not be written, or another download is under way.
     static func open(_ destination: DownloadDestination) async throws -> PartFile {
         try await onDisk {
             try checkPlace(destination)
@@ -133,7 +139,8 @@ final class PartFile: Sendable {
             let trusted = record.trusted(length, in: boot)
             guard trusted > 0 else { return nil }
             if trusted < length || record.boot != boot {
-                // What follows may be anything. What is left was synced, and what comes is this run's.
+                // What follows may be anything. What is left was synced, and what comes is this
+                // run's.
                 try truncate(to: trusted)
                 record.boot = boot
                 record.synced = trusted
@@ -147,7 +154,8 @@ final class PartFile: Sendable {
     /// Empties it, for content with this record.
     func begin(_ record: DownloadRecord?) async throws {
         try await Self.onDisk { [self] in
-            // A record must never stand beside content that is not its own, nor after a failure of the power.
+            // A record must never stand beside content that is not its own, nor after a failure of
+            // the power.
             if try removeRecord() { syncFolder() }
             try truncate(to: 0)
             if let record { try write(record) }
@@ -161,10 +169,11 @@ final class PartFile: Sendable {
 
     /// Puts a record in the place of the one before, in one step.
     ///
-    /// Always by way of the same name, so that a process that is killed here leaves no more than the next one takes away.
+    /// Always by way of the same name, so that a process that is killed here leaves no more than
+    /// the next one takes away.
     private func write(_ record: DownloadRecord) throws {
-        let octets: Data
-        do { octets = try JSONEncoder().encode(record) } catch {
+        let bytes: Data
+        do { bytes = try JSONEncoder().encode(record) } catch {
             throw HoldfastError(
                 code: .fileFailed,
                 message: "'\(recordPath)', what is known of a download, could not be written.",
@@ -175,7 +184,7 @@ final class PartFile: Sendable {
         guard file >= 0 else { throw HoldfastError(file: newRecordPath, errno, "be made") }
         defer { close(file) }
         guard ftruncate(file, 0) == 0 else { throw HoldfastError(file: newRecordPath, errno, "be emptied") }
-        try octets.withUnsafeBytes { try Self.write($0, to: file, named: newRecordPath, at: 0) }
+        try bytes.withUnsafeBytes { try Self.write($0, to: file, named: newRecordPath, at: 0) }
         // What it says of the power must not be lost by it.
         guard record.synced == nil || fsync(file) == 0 else {
             throw HoldfastError(file: newRecordPath, errno, "be written to disk")
@@ -256,9 +265,11 @@ final class PartFile: Sendable {
         }
     }
 
-    /// Ends a download that came to nothing: the part stays where a later one can go on with it, and is removed otherwise.
+    /// Ends a download that came to nothing: the part stays where a later one can go on with it,
+    /// and is removed otherwise.
     ///
-    /// It waits for no thread: the task may be cancelled. What cannot be removed is emptied by the next download.
+    /// It waits for no thread: the task may be cancelled. What cannot be removed is emptied by the
+    /// next download.
     func end(after error: any Error) {
         let isTooLarge = (error as? HoldfastError)?.code == .bodyTooLarge
         let isKept = !isTooLarge && access(recordPath, F_OK) == 0 && (try? length()) != 0
@@ -281,7 +292,8 @@ final class PartFile: Sendable {
         return false
     }
 
-    /// Makes the name last as well as the content. A folder that cannot be synced has a file system that needs none.
+    /// Makes the name last as well as the content. A folder that cannot be synced has a file system
+    /// that needs none.
     private func syncFolder() {
         let folder = openFolder(destination.folder)
         guard folder >= 0 else { return }
@@ -304,7 +316,8 @@ extension DownloadDestination {
     }
 }
 
-/// Opens a file to be written by its owner, made where there is none, and for no child process. A link in its place is not followed.
+/// Opens a file to be written by its owner, made where there is none, and for no child process. A
+/// link in its place is not followed.
 private func openForWriting(_ path: String) -> Int32 {
     open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
 }

@@ -4,8 +4,8 @@ import Synchronization
 
 /// Gives one response to calls that ask for the same at the same time, or shortly after each other.
 ///
-/// An exchange runs in a task of its own: a caller that goes away ends its own waiting, and the last
-/// one that does ends the exchange.
+/// An exchange runs in a task of its own: a caller that goes away ends its own waiting, and the
+/// last one that does ends the exchange.
 final class RecentExchanges: Sendable {
     private typealias Waiter = CheckedContinuation<CacheResponse, any Error>
 
@@ -56,7 +56,8 @@ final class RecentExchanges: Sendable {
     /// or a new one's.
     ///
     /// - Parameter ask: makes the exchange, and returns its response with the content in memory.
-    /// - Throws: what `ask` throws, to all who wait; `CancellationError` where the caller goes away.
+    /// - Throws: what `ask` throws, to all who wait; `CancellationError` where the caller goes
+    ///   away.
     func response(
         to identity: ExchangeIdentity,
         within window: Duration,

@@ -32,7 +32,8 @@ struct RecentResponse: Sendable {
         bytes = content.readableBytes
     }
 
-    /// How long ago it came; also where the clock was set back, which makes nothing recent for ever.
+    /// How long ago it came; also where the clock was set back, which makes nothing recent for
+    /// ever.
     func age(at now: Timestamp) -> Duration { .milliseconds(now.milliseconds(since: receivedAt).magnitude) }
 
     /// The response as a call has it that came later.

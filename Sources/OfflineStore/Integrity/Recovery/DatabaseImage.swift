@@ -6,9 +6,11 @@
     import Darwin
 #endif
 
-/// The pages of a database file with what its log adds to them, read without SQLite and without writing anything.
+/// The pages of a database file with what its log adds to them, read without SQLite and without
+/// writing anything.
 ///
-/// Only whole transactions of the log count: frames up to the last commit whose checksums are unbroken.
+/// Only whole transactions of the log count: frames up to the last commit whose checksums are
+/// unbroken.
 ///
 /// <https://www.sqlite.org/fileformat2.html>
 final class DatabaseImage {
@@ -55,18 +57,18 @@ final class DatabaseImage {
     /// A header that tells of more pages that are missing is itself what is damaged.
     private static let mostMissing = 1 << 20
 
-    /// A page's octets; zeros where there are none, or where the disk does not give them.
+    /// A page's bytes; zeros where there are none, or where the disk does not give them.
     func page(_ number: Int) -> [UInt8] {
         let zeros = [UInt8](repeating: 0, count: Self.pageSize)
         guard number >= 1, number <= pageCount else { return zeros }
-        var octets: [UInt8]
+        var bytes: [UInt8]
         if let log, let offset = frames[number] {
-            octets = (try? log.read(count: Self.pageSize, at: offset)) ?? zeros
+            bytes = (try? log.read(count: Self.pageSize, at: offset)) ?? zeros
         } else {
-            octets = (try? file.read(count: Self.pageSize, at: Int64(number - 1) * StoreLimits.pageSize)) ?? zeros
+            bytes = (try? file.read(count: Self.pageSize, at: Int64(number - 1) * StoreLimits.pageSize)) ?? zeros
         }
-        if octets.count < Self.pageSize { octets += zeros[octets.count...] }
-        return octets
+        if bytes.count < Self.pageSize { bytes += zeros[bytes.count...] }
+        return bytes
     }
 
     // MARK: The log
@@ -74,7 +76,8 @@ final class DatabaseImage {
     private static let logHeaderLength = 32
     private static let frameHeaderLength = 24
 
-    /// The committed frames, and the pages that the database has with them; `nil` without any commit.
+    /// The committed frames, and the pages that the database has with them; `nil` without any
+    /// commit.
     private static func frames(in log: FileHandle) -> (frames: [Int: Int64], pages: Int?) {
         guard let header = try? log.read(count: logHeaderLength, at: 0), header.count == logHeaderLength,
             header.integer(at: 0) | 1 == 0x377f_0683, header.integer(at: 8) == pageSize
@@ -116,27 +119,27 @@ private struct LogChecksum {
         self.isBigEndian = isBigEndian
     }
 
-    mutating func add(_ octets: ArraySlice<UInt8>) {
-        octets.withUnsafeBytes { octets in
-            for offset in stride(from: 0, to: octets.count - 7, by: 8) {
-                first = first &+ word(octets, offset) &+ second
-                second = second &+ word(octets, offset + 4) &+ first
+    mutating func add(_ bytes: ArraySlice<UInt8>) {
+        bytes.withUnsafeBytes { bytes in
+            for offset in stride(from: 0, to: bytes.count - 7, by: 8) {
+                first = first &+ word(bytes, offset) &+ second
+                second = second &+ word(bytes, offset + 4) &+ first
             }
         }
     }
 
-    private func word(_ octets: UnsafeRawBufferPointer, _ offset: Int) -> UInt32 {
-        let word = octets.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+    private func word(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt32 {
+        let word = bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
         return isBigEndian ? UInt32(bigEndian: word) : UInt32(littleEndian: word)
     }
 
-    func matches(_ octets: [UInt8], at offset: Int) -> Bool {
-        octets.integer(at: offset) == Int(first) && octets.integer(at: offset + 4) == Int(second)
+    func matches(_ bytes: [UInt8], at offset: Int) -> Bool {
+        bytes.integer(at: offset) == Int(first) && bytes.integer(at: offset + 4) == Int(second)
     }
 }
 
 extension [UInt8] {
-    /// Four octets as SQLite writes numbers: big-endian, without a sign.
+    /// Four bytes as SQLite writes numbers: big-endian, without a sign.
     func integer(at offset: Int) -> Int {
         Int(self[offset]) << 24 | Int(self[offset + 1]) << 16 | Int(self[offset + 2]) << 8 | Int(self[offset + 3])
     }

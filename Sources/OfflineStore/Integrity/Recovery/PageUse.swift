@@ -1,5 +1,5 @@
-/// What the pages of a database are used for: by its pointer map, which has an entry for every page, and where that is damaged by its
-/// list of free pages.
+/// What the pages of a database are used for: by its pointer map, which has an entry for every
+/// page, and where that is damaged by its list of free pages.
 ///
 /// What is on a free page was removed, and must not come back.
 ///
@@ -34,9 +34,9 @@ final class PageUse {
         let map = Self.map(for: page)
         if page == map || page == Self.lockPage { return .map }
         let offset = Self.entryLength * (page - map - 1)
-        let octets = mapPage(map)
-        let parent = octets.integer(at: offset + 1)
-        switch (octets[offset], parent) {
+        let bytes = mapPage(map)
+        let parent = bytes.integer(at: offset + 1)
+        switch (bytes[offset], parent) {
         case (1, 0): return .root
         case (2, 0): return .free
         case (3, 1...image.pageCount), (4, 1...image.pageCount): return .overflow

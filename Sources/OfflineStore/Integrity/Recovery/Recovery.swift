@@ -11,7 +11,8 @@ import GRDBSQLite
 
 /// One recovery, from the paths to the new store.
 ///
-/// The new database has no name of a store's until it is finished, so that one that was cut short is not taken for a store.
+/// The new database has no name of a store's until it is finished, so that one that was cut short
+/// is not taken for a store.
 struct Recovery {
     private let source: StoreFolder
     private let target: StoreFolder
@@ -68,7 +69,8 @@ struct Recovery {
         var path: String
         var name: String
         var number: Int?
-        /// The number of the last invalidation by the sidecar; `nil` where it tells nothing of this database.
+        /// The number of the last invalidation by the sidecar; `nil` where it tells nothing of this
+        /// database.
         var known: Int64?
     }
 

@@ -1,6 +1,7 @@
 import HTTPCacheSemantics
 
-/// From rows to entries: what belongs together is put together, and what does not check out is left behind.
+/// From rows to entries: what belongs together is put together, and what does not check out is left
+/// behind.
 extension Salvage {
     /// What is known of one database once all of it was read.
     private struct Source {
@@ -57,7 +58,8 @@ extension Salvage {
 
     private func noteUnreadable(_ gathered: Gathered, _ use: PageUse) {
         report.unreadablePages += gathered.missing
-        // A page above others holds no rows. Chunks, tags and secrets that are missing are noticed where they are needed.
+        // A page above others holds no rows. Chunks, tags and secrets that are missing are noticed
+        // where they are needed.
         for page in gathered.unreadable.subtracting(gathered.parents) {
             switch owner(of: page, gathered, use) {
             case nil, "entry": report.unreadablePages += 1
@@ -87,7 +89,7 @@ extension Salvage {
         while try statement.step() {
             count += 1
             let domain = statement.integer(0) == 0 ? DatabaseState.Domain.responseKey : .objectKey
-            if candidate.hash(statement.octets(2), domain) == statement.integer(1) { matches += 1 }
+            if candidate.hash(statement.bytes(2), domain) == statement.integer(1) { matches += 1 }
         }
         return count == 0 || matches > count / 2 ? candidate : nil
     }
@@ -143,7 +145,8 @@ extension Salvage {
         case removed
     }
 
-    /// What the invalidations say of an entry, those included that had not been applied to its row yet.
+    /// What the invalidations say of an entry, those included that had not been applied to its row
+    /// yet.
     private func fate(
         of entry: SourceEntry,
         _ kind: EntryKind,
@@ -178,7 +181,7 @@ extension Salvage {
 
     private static func variant(of row: EntryRow, _ kind: EntryKind) -> [UInt8] {
         guard kind == .response, let head = StoredHeadCodec.decode(row.head, binding: row.binding) else { return [] }
-        return VariantKey.octets(of: head)
+        return VariantKey.bytes(of: head)
     }
 
     /// Whether every chunk was found: each that was has its checksum.
@@ -210,7 +213,7 @@ extension Salvage {
         statement.bind(1, entry.row.id)
         var tags: [CarriedTag] = []
         while try statement.step() {
-            let name = statement.octets(2)
+            let name = statement.bytes(2)
             let isWhole = source.state.map { $0.hash(name, .tag) == statement.integer(1) } ?? true
             tags.append(CarriedTag(id: statement.integer(0), name: isWhole && !name.isEmpty ? name : nil))
         }

@@ -2,8 +2,9 @@ import HTTPCacheSemantics
 
 /// Copies what is whole in some databases into a new one.
 ///
-/// In two steps for each: every row that can be read goes to the new file, chunks to their place and the rest to tables that are dropped at the
-/// end; then entry by entry is put together and checked. So memory stays bounded whatever the file's size.
+/// In two steps for each: every row that can be read goes to the new file, chunks to their place
+/// and the rest to tables that are dropped at the end; then entry by entry is put together and
+/// checked. So memory stays bounded whatever the file's size.
 ///
 /// Not sendable: it runs within one call.
 final class Salvage {
@@ -23,8 +24,8 @@ final class Salvage {
 
     /// Entries in one transaction.
     private static let batch = 256
-    /// Octets written before the new database's log is copied.
-    private static let checkpointOctets = 64 << 20
+    /// Bytes written before the new database's log is copied.
+    private static let checkpointBytes = 64 << 20
 
     var report: StoreRecovery
     let state: DatabaseState
@@ -59,7 +60,8 @@ final class Salvage {
 
     /// Copies one database.
     ///
-    /// - Parameter known: the last invalidation by the sidecar; `nil` where it tells nothing of this database.
+    /// - Parameter known: the last invalidation by the sidecar; `nil` where it tells nothing of
+    ///   this database.
     func copy(_ image: DatabaseImage, name: String, known: Int64?, to connection: Connection) throws {
         var gathered = Gathered()
         try connection.run("BEGIN IMMEDIATE")
@@ -213,7 +215,8 @@ final class Salvage {
         case "entry_tag_by_tag":
             return try connection.run("INSERT OR IGNORE INTO stage_pair VALUES (?1, ?2)", second, first)
         case nil:
-            // Numbers of entries are above those of tags. What another index has in this order begins with a hash, which is no entry's number.
+            // Numbers of entries are above those of tags. What another index has in this order
+            // begins with a hash, which is no entry's number.
             guard first > second else { return }
         default: return
         }
@@ -228,7 +231,7 @@ final class Salvage {
     // MARK: Transactions
 
     func commitIfDue(_ connection: Connection) throws {
-        guard written >= Self.checkpointOctets else { return }
+        guard written >= Self.checkpointBytes else { return }
         try Task.checkCancellation()
         try connection.run("COMMIT")
         try checkpoint(connection)
@@ -240,7 +243,7 @@ final class Salvage {
         _ = try connection.integer("PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
-    func noteWritten(_ octets: Int) { written += octets }
+    func noteWritten(_ bytes: Int) { written += bytes }
     func noteSequence(_ number: Int64) { sequence = max(sequence, number) }
 
     // MARK: The end
@@ -283,7 +286,8 @@ final class Salvage {
         try checkpoint(connection)
     }
 
-    /// Removes chunks that came to belong to no entry; those that were not garbage before had one that is lost.
+    /// Removes chunks that came to belong to no entry; those that were not garbage before had one
+    /// that is lost.
     private func removeOrphans(_ connection: Connection) throws {
         var last = Int64.min
         while let id = try connection.integer("SELECT id FROM chunk WHERE id > ?1 ORDER BY id LIMIT 1", last) {

@@ -1,9 +1,10 @@
 import HTTPCacheSemantics
 
-/// A row of one of our tables, known by its shape: where it was found says little in a damaged file.
+/// A row of one of our tables, known by its shape: where it was found says little in a damaged
+/// file.
 ///
-/// No two of our tables have rows of one shape, but for chunks and the tags of schema 2, which a chunk's checksum tells apart. What has a
-/// checksum is verified here.
+/// No two of our tables have rows of one shape, but for chunks and the tags of schema 2, which a
+/// chunk's checksum tells apart. What has a checksum is verified here.
 enum SourceRow {
     case schema(name: String, root: Int)
     case store(SourceStore)
@@ -31,7 +32,7 @@ enum SourceRow {
             self = .unsafeTagInvalidation(tagID: id, number: number)
         case 3 where values[0].isNull:
             switch (values[1], values[2]) {
-            case (.integer(let checksum), .octets(let data)):
+            case (.integer(let checksum), .bytes(let data)):
                 if XXHash64.hash(data, seed: UInt64(bitPattern: id)) == UInt64(bitPattern: checksum), !data.isEmpty,
                     data.count <= StoreLimits.chunkLength
                 {
@@ -43,13 +44,13 @@ enum SourceRow {
                 }
             case (.integer(let marked), .integer(let removed)):
                 self = .tagInvalidation(tagID: id, marked: marked, removed: removed)
-            case (.octets(let prefix), .integer(let isRemoval)):
+            case (.bytes(let prefix), .integer(let isRemoval)):
                 self = .prefixInvalidation(sequence: id, prefix: prefix, isRemoval: isRemoval != 0)
             default: return nil
             }
         case 4 where values[0].isNull:
             switch (values[1], values[2], values[3]) {
-            case (.integer(let hash), .octets(let name), .integer): self = .tag(id: id, hash: hash, name: name)
+            case (.integer(let hash), .bytes(let name), .integer): self = .tag(id: id, hash: hash, name: name)
             case (.integer, .integer, .integer): self = .invalidation
             default: return nil
             }
@@ -79,8 +80,8 @@ struct SourceStore {
     var objectRemoved: Int64
 
     init?(_ id: Int64, _ values: [RecordValue]) {
-        guard id == 1, values[0].isNull, let key = values[1].octets, key.count == 16,
-            let credential = values[2].octets, credential.count == 32, let nextID = values[3].integer,
+        guard id == 1, values[0].isNull, let key = values[1].bytes, key.count == 16,
+            let credential = values[2].bytes, credential.count == 32, let nextID = values[3].integer,
             let sequence = values[4].integer, let responseFloor = values[6].integer,
             let objectFloor = values[7].integer
         else { return nil }
@@ -107,12 +108,12 @@ struct SourceEntry {
 
     init?(_ id: Int64, _ values: [RecordValue]) {
         let integers = values.map(\.integer)
-        guard values[0].isNull, let kind = integers[1], let keyHash = integers[2], let key = values[3].octets,
-            let variant = values[4].octets, integers[5] != nil || values[5].isNull, let sequence = integers[6],
+        guard values[0].isNull, let kind = integers[1], let keyHash = integers[2], let key = values[3].bytes,
+            let variant = values[4].bytes, integers[5] != nil || values[5].isNull, let sequence = integers[6],
             let isInvalidated = integers[7], let isUsableStale = integers[8], let isPinned = integers[9],
             let storedAt = integers[10], let expiresAt = integers[11], let lastUsedAt = integers[12],
             let recency = integers[13], let size = integers[14], let bodyID = integers[15],
-            let bodyLength = integers[16], let head = values[17].octets
+            let bodyLength = integers[16], let head = values[17].bytes
         else { return nil }
         row = EntryRow(
             id: id,

@@ -17,7 +17,7 @@ struct TreePage {
     }
 
     let kind: Kind
-    private let octets: [UInt8]
+    private let bytes: [UInt8]
     private let offsets: [Int]
     private let start: Int
     /// Whether the head of the page makes sense as a whole.
@@ -26,29 +26,29 @@ struct TreePage {
     private static let size = DatabaseImage.pageSize
 
     /// `nil` when the page is no page of a tree.
-    init?(_ octets: [UInt8], number: Int) {
+    init?(_ bytes: [UInt8], number: Int) {
         let start = number == 1 ? 100 : 0
-        guard let kind = Kind(rawValue: octets[start]) else { return nil }
+        guard let kind = Kind(rawValue: bytes[start]) else { return nil }
         let isInterior = kind == .tableInterior || kind == .indexInterior
-        let count = Int(octets[start + 3]) << 8 | Int(octets[start + 4])
+        let count = Int(bytes[start + 3]) << 8 | Int(bytes[start + 4])
         let pointers = start + (isInterior ? 12 : 8)
         let fits = pointers + 2 * count <= Self.size
         var offsets: [Int] = []
         if fits {
-            offsets = (0..<count).map { Int(octets[pointers + 2 * $0]) << 8 | Int(octets[pointers + 2 * $0 + 1]) }
+            offsets = (0..<count).map { Int(bytes[pointers + 2 * $0]) << 8 | Int(bytes[pointers + 2 * $0 + 1]) }
         }
         let valid = offsets.filter { $0 >= pointers + 2 * count && $0 <= Self.size - 4 }
         self.kind = kind
         self.start = start
-        self.octets = octets
+        self.bytes = bytes
         self.offsets = valid
-        isWhole = fits && valid.count == count && octets[start + 7] <= 60
+        isWhole = fits && valid.count == count && bytes[start + 7] <= 60
     }
 
     /// The pages beneath, of a table's interior.
     var children: [Int] {
         guard kind == .tableInterior else { return [] }
-        return offsets.map { octets.integer(at: $0) } + [octets.integer(at: start + 8)]
+        return offsets.map { bytes.integer(at: $0) } + [bytes.integer(at: start + 8)]
     }
 
     /// Reads the cells that hold values; none of them in a table's interior.
@@ -65,12 +65,12 @@ struct TreePage {
 
     private func cell(at start: Int, _ image: DatabaseImage) -> Cell? {
         var offset = start + (kind == .indexInterior ? 4 : 0)
-        guard let length = octets.varint(at: &offset), length > 0, length <= Int64(image.pageCount * Self.size) else {
+        guard let length = bytes.varint(at: &offset), length > 0, length <= Int64(image.pageCount * Self.size) else {
             return nil
         }
         var rowID: Int64?
         if kind == .tableLeaf {
-            guard let number = octets.varint(at: &offset) else { return nil }
+            guard let number = bytes.varint(at: &offset) else { return nil }
             rowID = number
         }
         guard let payload = payload(Int(length), at: offset, image), let values = RecordValue.values(payload) else {
@@ -82,14 +82,14 @@ struct TreePage {
     /// A cell's payload: the part that is here, and the chain of pages with the rest.
     private func payload(_ length: Int, at offset: Int, _ image: DatabaseImage) -> [UInt8]? {
         let most = kind == .tableLeaf ? Self.size - 35 : (Self.size - 12) * 64 / 255 - 23
-        if length <= most { return offset + length <= Self.size ? Array(octets[offset..<offset + length]) : nil }
+        if length <= most { return offset + length <= Self.size ? Array(bytes[offset..<offset + length]) : nil }
         let least = (Self.size - 12) * 32 / 255 - 23
         let fitted = least + (length - least) % (Self.size - 4)
         let local = fitted <= most ? fitted : least
         guard offset + local + 4 <= Self.size else { return nil }
-        var payload = Array(octets[offset..<offset + local])
+        var payload = Array(bytes[offset..<offset + local])
         payload.reserveCapacity(min(length, 1 << 20))
-        var next = octets.integer(at: offset + local)
+        var next = bytes.integer(at: offset + local)
         while payload.count < length {
             guard next > 1, next <= image.pageCount else { return nil }
             let page = image.page(next)
@@ -106,15 +106,15 @@ struct TreePage {
 enum RecordValue {
     case null
     case integer(Int64)
-    case octets([UInt8])
+    case bytes([UInt8])
     case text(String)
 
     var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
-    var octets: [UInt8]? { if case .octets(let value) = self { value } else { nil } }
+    var bytes: [UInt8]? { if case .bytes(let value) = self { value } else { nil } }
     var text: String? { if case .text(let value) = self { value } else { nil } }
     var isNull: Bool { if case .null = self { true } else { false } }
 
-    /// The values of a record; `nil` when its octets make none.
+    /// The values of a record; `nil` when its bytes make none.
     static func values(_ record: [UInt8]) -> [RecordValue]? {
         var offset = 0
         guard let headLength = record.varint(at: &offset), headLength >= 1, headLength <= 200,
@@ -135,17 +135,17 @@ enum RecordValue {
             default: length = Int(clamping: (type - 12) / 2)
             }
             guard length <= record.count - content else { return nil }
-            let octets = record[content..<content + length]
+            let bytes = record[content..<content + length]
             content += length
             switch type {
             case 0: values.append(.null)
             case 8: values.append(.integer(0))
             case 9: values.append(.integer(1))
             case 1...6:
-                let isNegative = octets.first.map { $0 & 0x80 != 0 } ?? false
-                values.append(.integer(octets.reduce(isNegative ? -1 : 0) { $0 << 8 | Int64($1) }))
+                let isNegative = bytes.first.map { $0 & 0x80 != 0 } ?? false
+                values.append(.integer(bytes.reduce(isNegative ? -1 : 0) { $0 << 8 | Int64($1) }))
             default:
-                values.append(type & 1 == 0 ? .octets(Array(octets)) : .text(String(decoding: octets, as: UTF8.self)))
+                values.append(type & 1 == 0 ? .bytes(Array(bytes)) : .text(String(decoding: bytes, as: UTF8.self)))
             }
         }
         return content == record.count ? values : nil
@@ -153,16 +153,16 @@ enum RecordValue {
 }
 
 extension [UInt8] {
-    /// A number of one to nine octets; `nil` when they end before it does.
+    /// A number of one to nine bytes; `nil` when they end before it does.
     func varint(at offset: inout Int) -> Int64? {
         var value: UInt64 = 0
         for index in 0..<9 {
             guard offset < count else { return nil }
-            let octet = self[offset]
+            let byte = self[offset]
             offset += 1
-            if index == 8 { return Int64(bitPattern: value << 8 | UInt64(octet)) }
-            value = value << 7 | UInt64(octet & 0x7f)
-            if octet & 0x80 == 0 { return Int64(bitPattern: value) }
+            if index == 8 { return Int64(bitPattern: value << 8 | UInt64(byte)) }
+            value = value << 7 | UInt64(byte & 0x7f)
+            if byte & 0x80 == 0 { return Int64(bitPattern: value) }
         }
         return nil
     }

@@ -1,9 +1,10 @@
 import Holdfast
 
-// Types of other packages that stand in Holdfast's public signatures can be named, and used, with this one import: no other module is imported, and none needs to be.
+// Types of other packages that stand in Holdfast's public signatures can be named, and used, with
+// this one import: no other module is imported, and none needs to be.
 
 extension ByteBuffer {
-    /// The octets as text, for a transport of one's own.
+    /// The bytes as text, for a transport of one's own.
     var text: String { String(decoding: readableBytesView, as: UTF8.self) }
 }
 

@@ -3,7 +3,7 @@ import Hummingbird
 import MomentsExample
 
 /// What `GET /feed/{user}` answers: the moments, and what to think of them.
-struct FeedAnswer: ResponseEncodable {
+struct FeedResponse: ResponseEncodable {
     /// `store` or `network`.
     let source: String
     /// Seconds since the upstream answered this, or last confirmed it.
@@ -28,6 +28,6 @@ struct Health: ResponseEncodable {
 }
 
 /// What `POST /moments/{id}/like` answers: the moment as it is then.
-struct LikeAnswer: ResponseEncodable {
+struct LikeResponse: ResponseEncodable {
     let moment: Moment
 }

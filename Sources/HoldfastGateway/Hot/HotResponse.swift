@@ -3,11 +3,13 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
-/// An answer from memory as octets, kept for the next request of the same octets.
+/// An answer from memory as bytes, kept for the next request of the same bytes.
 ///
-/// Nothing is decided here: the cache says whether it still holds, and how old it is; that and what follows from it is all that is written anew.
-final class HotAnswer {
-    /// The request's head, every octet of it: what is equal in all of them is decoded, keyed and selected in the same way.
+/// Nothing is decided here: the cache says whether it still holds, and how old it is; that and what
+/// follows from it is all that is written anew.
+final class HotResponse {
+    /// The request's head, every byte of it: what is equal in all of them is decoded, keyed and
+    /// selected in the same way.
     let request: ByteBuffer
     let hash: Int
     private let conditions: ResidentHit.Conditions
@@ -17,10 +19,11 @@ final class HotAnswer {
     private let content: ByteBuffer
     private let isContentInline: Bool
     /// The head (and a short content) as it is written at these ages in milliseconds.
-    private var octets: ByteBuffer
+    private var bytes: ByteBuffer
     private var ages: Range<Int64>
 
-    /// Content up to this many octets is written with the head, in one piece. 16 KiB: copied at most twice in a second.
+    /// Content up to this many bytes is written with the head, in one piece. 16 KiB: copied at most
+    /// twice in a second.
     static let inlineLimit = 16 << 10
 
     /// - Parameters:
@@ -40,7 +43,7 @@ final class HotAnswer {
         status = hit.response.head.status.code
         content = hit.content
         isContentInline = content.readableBytes <= Self.inlineLimit
-        octets = ByteBuffer()
+        bytes = ByteBuffer()
         ages = 0..<0
     }
 
@@ -52,23 +55,23 @@ final class HotAnswer {
     /// The head and what follows it, or a part of that: then the rest is ``rest``.
     ///
     /// - Returns: `nil` where it does not hold any more.
-    func octets(at now: Timestamp, _ engine: CacheEngine) -> ByteBuffer? {
+    func bytes(at now: Timestamp, _ engine: CacheEngine) -> ByteBuffer? {
         guard let age = engine.hitAgain(conditions, status: status, method: method, at: now) else { return nil }
         if !ages.contains(age) { write(age) }
-        return octets
+        return bytes
     }
 
-    /// What is written after ``octets(at:_:)``; `nil` where nothing is.
+    /// What is written after ``bytes(at:_:)``; `nil` where nothing is.
     var rest: ByteBuffer? { isContentInline ? nil : content }
 
     private func write(_ age: Int64) {
         let (seconds, rest) = (age / 1000, conditions.lifetime - age)
-        octets = template.octets(
+        bytes = template.bytes(
             age: seconds,
             timeToLive: rest / 1000,
             room: isContentInline ? content.readableBytes : 0
         )
-        if isContentInline { octets.writeImmutableBuffer(content) }
+        if isContentInline { bytes.writeImmutableBuffer(content) }
         // Both numbers stay the same from and to these ages.
         ages =
             max(

@@ -2,7 +2,7 @@ import HTTPTypes
 import NIOCore
 
 /// How one answer's content is delimited, which its head announces. RFC 9112 §6
-struct AnswerFraming {
+struct ResponseFraming {
     private enum Delimiting {
         case nothing
         case length(rest: Int64)
@@ -11,7 +11,8 @@ struct AnswerFraming {
     }
 
     private var delimiting: Delimiting
-    /// `Content-Length` as it came, of an answer without content: it says what there would be. RFC 9110 §8.6
+    /// `Content-Length` as it came, of an answer without content: it says what there would be. RFC
+    /// 9110 §8.6
     private let passesLength: Bool
     /// Whether the connection ends with this answer.
     let closes: Bool
@@ -21,7 +22,7 @@ struct AnswerFraming {
     ///   - code: the answer's status.
     ///   - method: the request's; `nil` where no request could be made out.
     ///   - minorVersion: the request's.
-    ///   - length: octets of the content, where they are known.
+    ///   - length: bytes of the content, where they are known.
     ///   - isKeptAlive: whether the connection may take another request.
     init(_ code: Int, to method: HTTPRequest.Method?, minorVersion: Int, length: Int64?, isKeptAlive: Bool) {
         self.minorVersion = minorVersion
@@ -40,37 +41,38 @@ struct AnswerFraming {
         if case .close = delimiting { closes = true } else { closes = !isKeptAlive }
     }
 
-    /// The octets of the head.
-    func octets(of head: AnswerHead) -> ByteBuffer {
-        .head { octets in
-            octets.writeStatusLine(head.response.status)
-            octets.writeFields(head) { passesLength || $0 != "content-length" }
-            writeEnd(&octets)
+    /// The bytes of the head.
+    func bytes(of head: GatewayResponseHead) -> ByteBuffer {
+        .head { bytes in
+            bytes.writeStatusLine(head.response.status)
+            bytes.writeFields(head) { passesLength || $0 != "content-length" }
+            writeEnd(&bytes)
         }
     }
 
     /// The fields that delimit content and connection, and the head's end.
-    func writeEnd(_ octets: inout HeadWriter) {
+    func writeEnd(_ bytes: inout HeadWriter) {
         switch delimiting {
-        case .length(let rest): octets.writeField("Content-Length", String(rest))
-        case .chunked: octets.writeField("Transfer-Encoding", "chunked")
+        case .length(let rest): bytes.writeField("Content-Length", String(rest))
+        case .chunked: bytes.writeField("Transfer-Encoding", "chunked")
         case .nothing, .close: break
         }
         if closes {
-            octets.writeField("Connection", "close")
+            bytes.writeField("Connection", "close")
         } else if minorVersion == 0 {
-            octets.writeField("Connection", "keep-alive")
+            bytes.writeField("Connection", "keep-alive")
         }
-        octets.writeEndOfHead()
+        bytes.writeEndOfHead()
     }
 
-    /// Whether the client takes all that comes before the connection's end for the whole, however much it is. RFC 9112 §8
+    /// Whether the client takes all that comes before the connection's end for the whole, however
+    /// much it is. RFC 9112 §8
     var endsWithConnection: Bool { if case .close = delimiting { true } else { false } }
 
     /// What is written for some content: nothing of an answer that has none.
     ///
     /// - Throws: ``Overrun`` where it is more than was announced.
-    mutating func octets(of content: ByteBuffer) throws(Overrun) -> ByteBuffer? {
+    mutating func bytes(of content: ByteBuffer) throws(Overrun) -> ByteBuffer? {
         switch delimiting {
         case .nothing:
             return nil

@@ -27,13 +27,15 @@ extension GatewayService {
     }
 
     /// An answer whose content is there already, for who does not wait.
-    func whole(_ response: CacheResponse, for client: GatewayClient) -> (head: AnswerHead, content: ByteBuffer)? {
+    func whole(_ response: CacheResponse, for client: GatewayClient) -> (
+        head: GatewayResponseHead, content: ByteBuffer
+    )? {
         guard let content = response.body.whole else { return nil }
         return (finished(response, Answering(live.current, client)), content)
     }
 
     /// The head as clients get it.
-    func finished(_ response: CacheResponse, _ answering: Answering) -> AnswerHead {
+    func finished(_ response: CacheResponse, _ answering: Answering) -> GatewayResponseHead {
         var head = response.head
         head.headerFields = ForwardedFields.ofResponse(head.headerFields)
         let length = response.body.length ?? head.headerFields[.contentLength].flatMap { Int64($0) }
@@ -43,14 +45,14 @@ extension GatewayService {
     /// An answer that passes as it came, as far as it is written in one piece.
     ///
     /// - Parameter content: `nil` where it is written behind this.
-    func octets(
+    func bytes(
         of response: RelayedResponse,
         for client: GatewayClient,
-        _ framing: AnswerFraming,
+        _ framing: ResponseFraming,
         content: ByteBuffer?
     ) -> ByteBuffer {
         let answering = Answering(live.current, client)
-        return framing.octets(
+        return framing.bytes(
             of: response,
             date: response.hasDate ? nil : HTTPDate.format(clock.now()),
             via: answering.inForce.via,
@@ -65,8 +67,8 @@ extension GatewayService {
         try await sink.answer(head, body)
     }
 
-    /// The response to OPTIONS that is meant for the gateway itself: the methods that it forwards, all that are
-    /// known but CONNECT. RFC 9110 §9.3.7
+    /// The response to OPTIONS that is meant for the gateway itself: the methods that it forwards,
+    /// all that are known but CONNECT. RFC 9110 §9.3.7
     func sendOptions(_ answering: Answering, to sink: some ResponseSink) async throws {
         var head = HTTPResponse(status: .noContent)
         head.headerFields[.allow] = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE, QUERY"
@@ -76,17 +78,17 @@ extension GatewayService {
         try await sink.answer(complete(head, length: 0, outcome, answering), ByteBuffer())
     }
 
-    /// The answer to octets that are no request.
-    func problem(for refusal: MessageRefusal) -> (head: AnswerHead, body: ByteBuffer) {
+    /// The answer to bytes that are no request.
+    func problem(for refusal: MessageRefusal) -> (head: GatewayResponseHead, body: ByteBuffer) {
         message(Problem(refusal))
     }
 
     /// The answer to whoever it is that sends no request.
-    func message(_ problem: Problem) -> (head: AnswerHead, body: ByteBuffer) {
+    func message(_ problem: Problem) -> (head: GatewayResponseHead, body: ByteBuffer) {
         message(problem, Answering(live.current, nil))
     }
 
-    private func message(_ problem: Problem, _ answering: Answering) -> (head: AnswerHead, body: ByteBuffer) {
+    private func message(_ problem: Problem, _ answering: Answering) -> (head: GatewayResponseHead, body: ByteBuffer) {
         let body = problem.json
         var head = HTTPResponse(status: HTTPResponse.Status(code: problem.status))
         head.headerFields[.contentType] = "application/problem+json"
@@ -96,14 +98,14 @@ extension GatewayService {
         return (complete(head, length: Int64(body.readableBytes), problem.outcome, answering), body)
     }
 
-    /// Adds what every answer has: the gateway's `Cache-Status` behind those of caches nearer the origin (RFC 9211 §2), `Via`, and
-    /// `Date` (RFC 9110 §6.6.1).
+    /// Adds what every answer has: the gateway's `Cache-Status` behind those of caches nearer the
+    /// origin (RFC 9211 §2), `Via`, and `Date` (RFC 9110 §6.6.1).
     private func complete(
         _ head: HTTPResponse,
         length: Int64?,
         _ outcome: CacheOutcome,
         _ answering: Answering
-    ) -> AnswerHead {
+    ) -> GatewayResponseHead {
         var head = head
         if !head.headerFields.contains(.date) {
             head.headerFields.append(HTTPField(name: .date, value: HTTPDate.format(clock.now())))
@@ -111,10 +113,11 @@ extension GatewayService {
         if answering.showsDetails {
             head.headerFields.dropUnreadableCacheStatus()
         } else {
-            // What other caches say of themselves is no more for everybody than what this one would.
+            // What other caches say of themselves is no more for everybody than what this one
+            // would.
             head.headerFields[.cacheStatus] = nil
         }
-        return AnswerHead(
+        return GatewayResponseHead(
             response: head,
             via: answering.inForce.via,
             cacheStatus: told(outcome, answering).cacheStatus(),

@@ -6,13 +6,16 @@ import Testing
 
 @testable import HoldfastGateway
 
-/// Hits that an event loop gives from its table: each condition that ends one, on one connection and thus one loop.
+/// Hits that an event loop gives from its table: each condition that ends one, on one connection
+/// and thus one loop.
 ///
-/// Mutants: `ResidentHit.Conditions.hold` and `age` that always say yes, `hitAgain` without the settings' version, `HotTable.answer` without comparing octets.
+/// Mutants: `ResidentHit.Conditions.hold` and `age` that always say yes, `hitAgain` without the
+/// settings' version, `HotTable.answer` without comparing bytes.
 @Suite("Hits answered on the loop")
-struct HotAnswerTests {
+struct HotResponseTests {
     private static let plain = "GET /a HTTP/1.1\r\nHost: g\r\n\r\n"
-    /// The same request for the cache, and one with content for the connection: it takes the long way.
+    /// The same request for the cache, and one with content for the connection: it takes the long
+    /// way.
     private static let long = "GET /a HTTP/1.1\r\nHost: g\r\nContent-Length: 0\r\n\r\n"
     private static let fresh = "Cache-Control: max-age=60\r\n"
 
@@ -20,14 +23,14 @@ struct HotAnswerTests {
     private func heat(
         _ gateway: RunningGateway,
         _ client: RawClient,
-        _ request: String = HotAnswerTests.plain,
+        _ request: String = HotResponseTests.plain,
         isHead: Bool = false
     ) async throws {
         _ = try await ask(client, request, isHead: isHead)
         try await until { !gateway.store.all.isEmpty }
-        let before = await gateway.server.hotAnswerCount()
+        let before = await gateway.server.hotResponseCount()
         for _ in 0..<3 { _ = try await ask(client, request, isHead: isHead) }
-        #expect(await gateway.server.hotAnswerCount() == before + 1)
+        #expect(await gateway.server.hotResponseCount() == before + 1)
     }
 
     /// Waits for what another task does, and not for ever.
@@ -36,7 +39,7 @@ struct HotAnswerTests {
         try #require(condition())
     }
 
-    private func ask(_ client: RawClient, _ request: String = HotAnswerTests.plain, isHead: Bool = false) async throws
+    private func ask(_ client: RawClient, _ request: String = HotResponseTests.plain, isHead: Bool = false) async throws
         -> RawResponse
     {
         try await client.send(request)
@@ -48,7 +51,7 @@ struct HotAnswerTests {
         _ steps: [RawOrigin.Step],
         mode: OfflineMode = .automatic,
         rules: (any ExchangeRules)? = nil,
-        _ request: String = HotAnswerTests.plain,
+        _ request: String = HotResponseTests.plain,
         after change: (RunningGateway) async throws -> Void
     ) async throws -> (RawResponse, requests: Int) {
         try await RawOrigin.with(steps) { origin in
@@ -56,10 +59,10 @@ struct HotAnswerTests {
                 gateway in
                 try await RawClient.with(port: gateway.port) { client in
                     try await heat(gateway, client)
-                    let before = await gateway.server.hotAnswerCount()
+                    let before = await gateway.server.hotResponseCount()
                     try await change(gateway)
                     let answer = try await ask(client, request)
-                    #expect(await gateway.server.hotAnswerCount() == before)
+                    #expect(await gateway.server.hotResponseCount() == before)
                     return (answer, origin.requests.count)
                 }
             }
@@ -121,7 +124,8 @@ struct HotAnswerTests {
     }
 
     @Test("A change of mode counts for the next request") func endsWithTheMode() async throws {
-        // Nothing of the answer changes but the version that it rests on; so it is made anew, and then hot again.
+        // Nothing of the answer changes but the version that it rests on; so it is made anew, and
+        // then hot again.
         let (answer, requests) = try await answer([.ok("old", fields: Self.fresh)]) { $0.engine.mode = .offline }
         #expect(answer["Cache-Status"] == "holdfast; hit; ttl=60")
         #expect(requests == 1)
@@ -192,7 +196,7 @@ struct HotAnswerTests {
         #expect(requests == 2)
     }
 
-    // MARK: The same octets
+    // MARK: The same bytes
 
     private static let kept: [(name: String, fields: String, request: String)] = [
         ("plain", "", ""),
@@ -206,12 +210,12 @@ struct HotAnswerTests {
         ("one that looks like ours", "Cache-Status: holdfast; hit; ttl=60\r\n", ""),
         ("a name on two lines", "Link: </a>\r\nLink: </b>\r\n", ""),
         ("variants", "Vary: Accept-Language, X-A\r\n", "Accept-Language: de\r\nX-A: 1\r\n"),
-        ("octets beyond ASCII", "X-Name: J\u{fc}rgen\r\n", ""),
+        ("bytes beyond ASCII", "X-Name: J\u{fc}rgen\r\n", ""),
         ("a condition", "ETag: \"1\"\r\n", "If-None-Match: \"1\"\r\n"),
         ("a condition that does not match", "ETag: \"1\"\r\n", "If-None-Match: \"2\"\r\n"),
     ]
 
-    @Test("The table, the loop and a task write the same octets", arguments: kept.indices, ["GET", "HEAD"])
+    @Test("The table, the loop and a task write the same bytes", arguments: kept.indices, ["GET", "HEAD"])
     func writesTheSame(index: Int, method: String) async throws {
         let (name, fields, more) = Self.kept[index]
         try await RawOrigin.with([.ok("content", fields: Self.fresh + fields)]) { origin in
@@ -221,20 +225,20 @@ struct HotAnswerTests {
                     try await until { !gateway.store.all.isEmpty }
                     for _ in 0..<3 {
                         let rest = "/a HTTP/1.1\r\nHost: g\r\n\(more)"
-                        let slow = try await octets(client, "\(method) \(rest)Content-Length: 0\r\n\r\n")
+                        let slow = try await bytes(client, "\(method) \(rest)Content-Length: 0\r\n\r\n")
                         for _ in 0..<4 {
-                            #expect(try await octets(client, "\(method) \(rest)\r\n") == slow, "\(name)")
+                            #expect(try await bytes(client, "\(method) \(rest)\r\n") == slow, "\(name)")
                         }
                         gateway.clock.advance(by: .milliseconds(1_300))
                     }
-                    #expect(await gateway.server.hotAnswerCount() >= 8)
+                    #expect(await gateway.server.hotResponseCount() >= 8)
                 }
             }
         }
     }
 
     /// An answer as it came, and an `OPTIONS` behind it that tells where it ends.
-    private func octets(_ client: RawClient, _ request: String) async throws -> String {
+    private func bytes(_ client: RawClient, _ request: String) async throws -> String {
         try await client.send(request)
         var all: [UInt8] = []
         var headEnd: Int?
@@ -294,13 +298,13 @@ struct HotAnswerTests {
                 try await RawClient.with(port: gateway.port) { client in try await heat(gateway, client) }
                 try await RawClient.with(port: gateway.port, receiveBuffer: 4096) { client in
                     let count = 300
-                    let before = await gateway.server.hotAnswerCount()
+                    let before = await gateway.server.hotResponseCount()
                     try await client.send(String(repeating: Self.plain, count: count))
                     for index in 0..<count {
                         #expect(try await client.response().content.count == large.utf8.count)
                         if index == 0 {
                             // 60 MB are far more than the sockets between them hold.
-                            #expect(await gateway.server.hotAnswerCount() < before + count)
+                            #expect(await gateway.server.hotResponseCount() < before + count)
                         }
                     }
                 }

@@ -1,24 +1,24 @@
-/// A cursor over a field value's octets; the common ground of the list parsers.
+/// A cursor over a field value's bytes; the common ground of the list parsers.
 ///
 /// It allocates nothing.
-struct OctetScanner {
-    let octets: UnsafeBufferPointer<UInt8>
+struct ByteScanner {
+    let bytes: UnsafeBufferPointer<UInt8>
     var position = 0
 
-    init(_ octets: UnsafeBufferPointer<UInt8>) { self.octets = octets }
+    init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
-    var isAtEnd: Bool { position >= octets.count }
-    var current: UInt8? { position < octets.count ? octets[position] : nil }
+    var isAtEnd: Bool { position >= bytes.count }
+    var current: UInt8? { position < bytes.count ? bytes[position] : nil }
 
     mutating func advance() { position += 1 }
 
     mutating func skipWhitespace() {
-        while position < octets.count, octets[position].isWhitespace { position += 1 }
+        while position < bytes.count, bytes[position].isWhitespace { position += 1 }
     }
 
     /// Whitespace and empty list members: RFC 9110 §5.6.1.2 has recipients ignore them.
     mutating func skipSeparators() {
-        while position < octets.count, octets[position].isWhitespace || octets[position] == UInt8(ascii: ",") {
+        while position < bytes.count, bytes[position].isWhitespace || bytes[position] == UInt8(ascii: ",") {
             position += 1
         }
     }
@@ -26,34 +26,36 @@ struct OctetScanner {
     /// The token that begins here, empty if none does.
     mutating func token() -> Range<Int> {
         let start = position
-        while position < octets.count, octets[position].isTokenOctet { position += 1 }
+        while position < bytes.count, bytes[position].isTokenByte { position += 1 }
         return start..<position
     }
 
-    /// The content of the quoted-string that begins here, escapes still in it, the cursor behind it.
+    /// The content of the quoted-string that begins here, escapes still in it, the cursor behind
+    /// it.
     ///
-    /// One that is not closed reaches to the end of the line, so that nothing inside a quote is ever read as a directive.
+    /// One that is not closed reaches to the end of the line, so that nothing inside a quote is
+    /// ever read as a directive.
     mutating func quotedString() -> Range<Int> {
         position += 1
         let start = position
-        while position < octets.count {
-            switch octets[position] {
+        while position < bytes.count {
+            switch bytes[position] {
             case UInt8(ascii: "\""):
                 defer { position += 1 }
                 return start..<position
             case UInt8(ascii: "\\"):
-                position = min(position + 2, octets.count)
+                position = min(position + 2, bytes.count)
             default:
                 position += 1
             }
         }
-        return start..<octets.count
+        return start..<bytes.count
     }
 
     /// Goes to the next comma outside quotes, or to the end.
     mutating func skipMember() {
-        while position < octets.count, octets[position] != UInt8(ascii: ",") {
-            if octets[position] == UInt8(ascii: "\"") {
+        while position < bytes.count, bytes[position] != UInt8(ascii: ",") {
+            if bytes[position] == UInt8(ascii: "\"") {
                 _ = quotedString()
             } else {
                 position += 1
@@ -73,7 +75,8 @@ extension UnsafeBufferPointer<UInt8> {
         return true
     }
 
-    /// The range's octets in lower case. (Decoding a lazily mapped slice does the same ten times slower.)
+    /// The range's bytes in lower case. (Decoding a lazily mapped slice does the same ten times
+    /// slower.)
     func lowercased(_ range: Range<Int>) -> String {
         String(unsafeUninitializedCapacity: range.count) { buffer in
             for offset in 0..<range.count { buffer[offset] = self[range.lowerBound + offset].asciiLowercased }
@@ -81,14 +84,14 @@ extension UnsafeBufferPointer<UInt8> {
         }
     }
 
-    /// Octet by octet the same.
+    /// Byte by byte the same.
     func equals(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
         guard count == other.count else { return false }
         for index in 0..<count where self[index] != other[index] { return false }
         return true
     }
 
-    /// These octets, in lower case already, against others in any case.
+    /// These bytes, in lower case already, against others in any case.
     func equalsLowercased(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
         guard count == other.count else { return false }
         for index in 0..<count where self[index] != other[index].asciiLowercased { return false }

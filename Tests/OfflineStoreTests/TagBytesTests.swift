@@ -6,32 +6,33 @@ import Testing
 
 @testable import OfflineStore
 
-@Suite struct TagOctetsTests {
+@Suite struct TagBytesTests {
     @Test func aTagIsWrittenOnce() {
-        var octets = TagOctets()
-        octets.add(10, to: 2)
-        octets.add(5, to: 1)
-        octets.add(-3, to: 2)
-        octets.add(4, to: 3)
-        octets.add(-4, to: 3)
-        let sums = octets.take()
-        #expect(sums.map(\.tagID) == [1, 2] && sums.map(\.octets) == [5, 7])
-        #expect(octets.isEmpty && octets.take().isEmpty)
+        var bytes = TagBytes()
+        bytes.add(10, to: 2)
+        bytes.add(5, to: 1)
+        bytes.add(-3, to: 2)
+        bytes.add(4, to: 3)
+        bytes.add(-4, to: 3)
+        let sums = bytes.take()
+        #expect(sums.map(\.tagID) == [1, 2] && sums.map(\.bytes) == [5, 7])
+        #expect(bytes.isEmpty && bytes.take().isEmpty)
     }
 
     @Test func aNumberThatIsGivenAgainBeginsAnew() {
-        var octets = TagOctets()
-        octets.add(-10, to: 1)
-        octets.forget(1)
-        octets.add(3, to: 1)
-        #expect(octets.take().map(\.octets) == [3])
-        octets.add(1, to: 1)
-        octets.forgetAll()
-        octets.add(2, to: 2)
-        #expect(octets.take().map(\.tagID) == [2])
+        var bytes = TagBytes()
+        bytes.add(-10, to: 1)
+        bytes.forget(1)
+        bytes.add(3, to: 1)
+        #expect(bytes.take().map(\.bytes) == [3])
+        bytes.add(1, to: 1)
+        bytes.forgetAll()
+        bytes.add(2, to: 2)
+        #expect(bytes.take().map(\.tagID) == [2])
     }
 
-    /// Whatever was done, in whichever transactions it was done together, each tag's octets are the sum of its carriers' sizes.
+    /// Whatever was done, in whichever transactions it was done together, each tag's bytes are the
+    /// sum of its carriers' sizes.
     @Test(arguments: [1, 2, 3])
     func theSumsAreExactAfterRandomWork(seed: UInt64) async throws {
         let folder = try TemporaryFolder()
@@ -109,7 +110,7 @@ import Testing
     }
 }
 
-/// Tags whose octets are not the sum of their carriers' sizes.
+/// Tags whose bytes are not the sum of their carriers' sizes.
 func wrongTags(_ path: String) throws -> Int64 {
     try queryInteger(
         path,

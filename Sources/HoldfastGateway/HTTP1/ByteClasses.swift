@@ -1,4 +1,4 @@
-/// The octet classes of RFC 9110 that a message's head is made of.
+/// The byte classes of RFC 9110 that a message's head is made of.
 extension UInt8 {
     static let horizontalTab = UInt8(0x09)
     static let lineFeed = UInt8(0x0A)
@@ -11,11 +11,12 @@ extension UInt8 {
     var isWhitespace: Bool { self == .space || self == .horizontalTab }
     /// `VCHAR`: ASCII that can be seen.
     var isVisible: Bool { self > 0x20 && self < 0x7F }
-    /// What a field value and a reason phrase may hold: visible ASCII, `obs-text`, space and tab. RFC 9110 §5.5
-    var isFieldValueOctet: Bool { self >= 0x20 && self != 0x7F || self == .horizontalTab }
+    /// What a field value and a reason phrase may hold: visible ASCII, `obs-text`, space and tab.
+    /// RFC 9110 §5.5
+    var isFieldValueByte: Bool { self >= 0x20 && self != 0x7F || self == .horizontalTab }
 
     /// `tchar` of RFC 9110 §5.6.2.
-    var isTokenOctet: Bool {
+    var isTokenByte: Bool {
         if isAlpha || isDigit { return true }
         switch self {
         case 0x21, 0x23, 0x24, 0x25, 0x26, 0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E, 0x5F, 0x60, 0x7C, 0x7E: return true

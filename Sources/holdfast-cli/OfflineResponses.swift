@@ -5,14 +5,16 @@ import HTTPTypes
 import Holdfast
 import HoldfastGateway
 
-/// What cannot be answered when no origin may be asked: a directive forbids stale use and no rule lifts that, so a gateway answers 504. RFC 9111 §4.2.4
-struct OfflineAnswers {
+/// What cannot be answered when no origin may be asked: a directive forbids stale use and no rule
+/// lifts that, so a gateway answers 504. RFC 9111 §4.2.4
+struct OfflineResponses {
     /// One route.
     struct Route: Encodable {
         /// What messages call it.
         var route: String
         var origin: String
-        /// Directives with which responses are refused once they are stale, wherever no rule of ``lifting`` matches.
+        /// Directives with which responses are refused once they are stale, wherever no rule of
+        /// ``lifting`` matches.
         var forbidding: [String]
         /// Rules that may lift directives for some of the route's targets.
         var lifting: [Lifting]
@@ -39,7 +41,8 @@ struct OfflineAnswers {
     }
 
     private(set) var routes: [Route]
-    /// What is stored and goes no route's way; `nil` where no store was examined, or there is nothing of that kind.
+    /// What is stored and goes no route's way; `nil` where no store was examined, or there is
+    /// nothing of that kind.
     private(set) var others: Stored?
     private let gateway: [GatewayRoute]
     private let rules: RuleSet
@@ -75,7 +78,8 @@ struct OfflineAnswers {
         }
     }
 
-    /// Whether a pattern may be about what is asked of a route's origin: `false` only where it names another.
+    /// Whether a pattern may be about what is asked of a route's origin: `false` only where it
+    /// names another.
     private static func mayBe(_ pattern: URLPattern, about route: GatewayRoute) -> Bool {
         let text = pattern.text
         guard !route.preservesHost, let begin = text.range(of: "://")?.upperBound else { return true }
@@ -86,7 +90,8 @@ struct OfflineAnswers {
         return target.scheme == route.origin.scheme && target.authority == route.origin.authority
     }
 
-    /// What is lifted for a target on a route that nobody has thought of: by rules that are about all of it.
+    /// What is lifted for a target on a route that nobody has thought of: by rules that are about
+    /// all of it.
     private static func lifted(on route: GatewayRoute, _ rules: RuleSet) -> PolicyOverrides.Directives {
         let authority = route.preservesHost ? route.host?.replacing("*.", with: "holdfast-check.") : nil
         var lifted = PolicyOverrides.Directives(rawValue: .max)
@@ -171,7 +176,7 @@ struct OfflineAnswers {
     }
 }
 
-extension OfflineAnswers.Stored {
+extension OfflineResponses.Stored {
     fileprivate mutating func add(_ directive: String?, _ uri: String?) {
         responses += 1
         guard let directive else { return }
@@ -180,7 +185,8 @@ extension OfflineAnswers.Stored {
         if let uri, examples.count < Self.exampleLimit { examples.append("\(uri) (\(directive))") }
     }
 
-    /// `api: 12 of 340 stored responses answer 504 offline: 9 by must-revalidate, 3 by s-maxage`, and examples.
+    /// `api: 12 of 340 stored responses answer 504 offline: 9 by must-revalidate, 3 by s-maxage`,
+    /// and examples.
     fileprivate func lines(_ name: String) -> [String] {
         guard responses > 0 else {
             return ["  \(name): nothing is stored, or it is counted with another route to the same origin"]
@@ -194,7 +200,7 @@ extension OfflineAnswers.Stored {
     }
 }
 
-extension OfflineAnswers: Encodable {
+extension OfflineResponses: Encodable {
     private enum CodingKeys: String, CodingKey {
         case routes, others
     }

@@ -5,7 +5,7 @@ import HoldfastTesting
 import Testing
 
 /// An origin that is away costs nothing, and its return is found. DESIGN: the offline contract
-@Suite struct OriginAwayTests {
+@Suite struct OriginUnreachableTests {
     private let url = EngineFixture.url
     private let other = "https://a.example/other"
 

@@ -1,19 +1,19 @@
 import NIOCore
 import Synchronization
 
-/// The octets that come in on one connection, taken in pieces by whoever reads it.
-final class OctetInbox: Sendable {
+/// The bytes that come in on one connection, taken in pieces by whoever reads it.
+final class ByteInbox: Sendable {
     private struct State {
-        var octets: [UInt8] = []
+        var bytes: [UInt8] = []
         var isEnded = false
         var waiter: CheckedContinuation<Void, Never>?
     }
 
     private let state = Mutex(State())
 
-    func receive(_ octets: some Sequence<UInt8>) {
+    func receive(_ bytes: some Sequence<UInt8>) {
         state.withLock { state in
-            state.octets += octets
+            state.bytes += bytes
             return state.waiter.take()
         }?.resume()
     }
@@ -26,44 +26,45 @@ final class OctetInbox: Sendable {
         }?.resume()
     }
 
-    /// A message's head, without the empty line that ends it; `nil` where the connection ended before it was whole.
+    /// A message's head, without the empty line that ends it; `nil` where the connection ended
+    /// before it was whole.
     func takeHead() async -> [UInt8]? {
         let end: [UInt8] = [13, 10, 13, 10]
-        return await take { octets in octets.firstRange(of: end)?.upperBound }.map { $0.dropLast(4) }
+        return await take { bytes in bytes.firstRange(of: end)?.upperBound }.map { $0.dropLast(4) }
     }
 
     /// A line, without its end.
     func takeLine() async -> [UInt8]? {
-        await take { octets in octets.firstRange(of: [13, 10] as [UInt8])?.upperBound }.map { $0.dropLast(2) }
+        await take { bytes in bytes.firstRange(of: [13, 10] as [UInt8])?.upperBound }.map { $0.dropLast(2) }
     }
 
-    /// So many octets.
+    /// So many bytes.
     func take(_ count: Int) async -> [UInt8]? {
-        await take { octets in octets.count >= count ? count : nil }
+        await take { bytes in bytes.count >= count ? count : nil }
     }
 
     /// Everything that comes until the peer ends.
     func takeRest() async -> [UInt8] {
         _ = await take { _ in nil }
         return state.withLock { state in
-            defer { state.octets = [] }
-            return state.octets
+            defer { state.bytes = [] }
+            return state.bytes
         }
     }
 
     private func take(_ length: (borrowing [UInt8]) -> Int?) async -> [UInt8]? {
         while true {
             let step: (taken: [UInt8]?, isOver: Bool) = state.withLock { state in
-                guard let count = length(state.octets) else { return (nil, state.isEnded) }
-                let taken = Array(state.octets.prefix(count))
-                state.octets.removeFirst(count)
+                guard let count = length(state.bytes) else { return (nil, state.isEnded) }
+                let taken = Array(state.bytes.prefix(count))
+                state.bytes.removeFirst(count)
                 return (taken, true)
             }
             if step.isOver { return step.taken }
-            let known = state.withLock { $0.octets.count }
+            let known = state.withLock { $0.bytes.count }
             await withCheckedContinuation { continuation in
                 let hasMore = state.withLock { state in
-                    if state.octets.count != known || state.isEnded { return true }
+                    if state.bytes.count != known || state.isEnded { return true }
                     state.waiter = continuation
                     return false
                 }
@@ -77,9 +78,9 @@ final class OctetInbox: Sendable {
 final class InboxHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    let inbox: OctetInbox
+    let inbox: ByteInbox
 
-    init(_ inbox: OctetInbox) { self.inbox = inbox }
+    init(_ inbox: ByteInbox) { self.inbox = inbox }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         inbox.receive(unwrapInboundIn(data).readableBytesView)
@@ -100,16 +101,16 @@ final class InboxHandler: ChannelInboundHandler {
     }
 }
 
-/// Octets as text, one scalar for each: nothing is lost, whatever the encoding.
+/// Bytes as text, one scalar for each: nothing is lost, whatever the encoding.
 extension String {
-    init(octets: some Sequence<UInt8>) {
+    init(bytes: some Sequence<UInt8>) {
         var text = String.UnicodeScalarView()
-        text.append(contentsOf: octets.map { Unicode.Scalar($0) })
+        text.append(contentsOf: bytes.map { Unicode.Scalar($0) })
         self.init(text)
     }
 
     /// Scalars above 255 do not occur in the table.
-    var octets: [UInt8] { unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } }
+    var bytes: [UInt8] { unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } }
 }
 
 /// A message's first line and fields, taken apart at the line ends.
@@ -117,8 +118,8 @@ struct MessageHead {
     var start: [Substring]
     var fields = WireFields()
 
-    init(octets: [UInt8]) {
-        let lines = String(octets: octets).components("\r\n")
+    init(bytes: [UInt8]) {
+        let lines = String(bytes: bytes).components("\r\n")
         start = (lines.first ?? "").split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
         for line in lines.dropFirst() {
             guard let colon = line.firstIndex(of: ":") else { continue }

@@ -7,21 +7,22 @@
 #endif
 
 extension UnsafeRawBufferPointer {
-    /// Where an octet stands first, at or behind a place; the system's search looks at many octets at a time.
-    func firstIndex(of octet: UInt8, from start: Int) -> Int? {
+    /// Where a byte stands first, at or behind a place; the system's search looks at many bytes at
+    /// a time.
+    func firstIndex(of byte: UInt8, from start: Int) -> Int? {
         guard start < count, let base = baseAddress,
-            let found = memchr(base + start, Int32(octet), count - start)
+            let found = memchr(base + start, Int32(byte), count - start)
         else { return nil }
         return UnsafeRawPointer(found) - base
     }
 
-    /// Whether the octets of another buffer are the same.
+    /// Whether the bytes of another buffer are the same.
     func isEqual(to other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }
         guard let base = baseAddress, let otherBase = other.baseAddress else { return count == 0 }
         return memcmp(base, otherBase, count) == 0
     }
 
-    /// Some of the octets, as a buffer of their own.
+    /// Some of the bytes, as a buffer of their own.
     func part(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self[range]) }
 }

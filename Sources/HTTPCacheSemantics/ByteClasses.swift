@@ -1,4 +1,5 @@
-/// The octet classes of RFC 3986 and RFC 9110. Everything in this module works on octets, never on `Character`s.
+/// The byte classes of RFC 3986 and RFC 9110. Everything in this module works on bytes, never on
+/// `Character`s.
 extension UInt8 {
     var isDigit: Bool { self &- 0x30 < 10 }
     var isAlpha: Bool { (self | 0x20) &- 0x61 < 26 }
@@ -28,7 +29,7 @@ extension UInt8 {
     }
 
     /// `pchar` of RFC 3986 §3.3 without percent-encoding, and the slash.
-    var isPathOctet: Bool {
+    var isPathByte: Bool {
         if isAlpha || isDigit { return true }
         switch self {
         // - . _ ~ / : @ and the sub-delims ! $ & ' ( ) * + , ; =
@@ -39,10 +40,10 @@ extension UInt8 {
     }
 
     /// What may stand in a query: RFC 3986 §3.4.
-    var isQueryOctet: Bool { isPathOctet || self == UInt8(ascii: "?") }
+    var isQueryByte: Bool { isPathByte || self == UInt8(ascii: "?") }
 
     /// `tchar` of RFC 9110 §5.6.2.
-    var isTokenOctet: Bool {
+    var isTokenByte: Bool {
         if isAlpha || isDigit { return true }
         switch self {
         case 0x21, 0x23, 0x24, 0x25, 0x26, 0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E, 0x5F, 0x60, 0x7C, 0x7E: return true
